@@ -54,5 +54,6 @@ function(weft_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest_main Threads::Threads)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})  # for testing/vectors/load.h
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
 endfunction()
