@@ -61,6 +61,9 @@ struct SendSessionReports { NodeAddr remote; LinkId via; bool sender = false; bo
 /// An IPv6 packet that waited in the core for its session, in order; treated as if just read from the interface.
 struct InjectTun { Buffer packet; };
 
+/// What goes to every worker; copied for each.
+using Broadcast = std::variant<SetLink, DropLink, SetSession, DropSession, SetRoute, DropRoute, FlushRoutes, SetLocal>;
+
 using Command = std::variant<SetLink, DropLink, SetSession, DropSession, SetRoute, DropRoute, FlushRoutes, SetLocal,
                              AddLinkRecv, DropLinkRecv, LinkCutover, AddSessionRecv, DropSessionRecv, SessionCutover,
                              SendLink, SendSession, SendLinkReports, SendSessionReports, InjectTun>;
