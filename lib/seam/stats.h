@@ -51,6 +51,7 @@ struct LinkStats {
   Gauge bad_tags_in_row;    // consecutive failed opens; shown, never acted on
   Sum frames_sent;
   Sum bytes_sent;
+  Gauge k_recv;             // key-epoch bit (0 or 1) of the newest authentic frame of the current epoch
   std::atomic<bool> spin{false};  // value to send now
 };
 
