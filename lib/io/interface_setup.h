@@ -1,0 +1,52 @@
+/// Address, MTU, route and policy rule of the mesh interface.
+///
+/// Undo     what was added and does not vanish with the interface (the rule) goes when this object goes,
+/// unless it was
+///          there before us.
+/// Errors   the first step that fails, with what to do; the steps before it are undone. The rule alone is no
+/// reason to
+///          fail: it becomes a warning.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "io/failure.h"
+
+namespace weft::io {
+
+/// Mesh traffic looks into the main table first, before the rules that VPNs with own tables bring along.
+constexpr std::uint32_t kRulePriority = 5265;
+
+struct InterfacePlan {
+  std::string name;
+  MeshAddr address;
+  std::uint32_t mtu = 1280;
+  bool route = true;  // fd00::/8
+  bool rule = true;   // to fd00::/8 lookup main
+};
+
+class InterfaceSetup {
+ public:
+  static Result<InterfaceSetup, Failure> apply(const InterfacePlan& plan,
+                                               std::vector<std::string>* warnings = nullptr);
+
+  InterfaceSetup(InterfaceSetup&& other) noexcept : rule_added_(std::exchange(other.rule_added_, false)) {}
+  InterfaceSetup& operator=(InterfaceSetup&& other) noexcept {
+    std::swap(rule_added_, other.rule_added_);
+    return *this;
+  }
+  ~InterfaceSetup();
+  bool rule_added() const { return rule_added_; }
+
+ private:
+  InterfaceSetup() = default;
+  bool rule_added_ = false;
+};
+
+/// Brings any interface up or down; the daemon needs it for nothing but its own.
+Result<void, Failure> set_interface_up(const std::string& name, bool up);
+
+}  // namespace weft::io

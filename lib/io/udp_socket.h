@@ -1,0 +1,156 @@
+/// UDP sockets for bursts: segmentation offload out, receive offload and batches in.
+///
+/// Errors   setting up gives a Failure with a sentence; traffic gives a status and never throws.
+/// Thread   one owner for receiving and one for sending; the two may differ.
+/// macOS    the same header; no offloads there (can_gso(), can_gro() false), singles only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/endpoint.h"
+#include "io/failure.h"
+#include "io/fd.h"
+
+namespace weft::io {
+
+constexpr std::size_t kMaxUdpPayload = 65507;  // of one call, offloaded or not
+constexpr std::size_t kMaxSendSegments = 64;   // of one offloaded call
+constexpr std::size_t kMaxSendBatch = 64;      // of one batch of singles; longer ones are cut into several
+
+enum class Fragments : std::uint8_t {
+  never,  // DF, and the kernel's path MTU is respected: larger is too_big
+  probe,  // DF, but only the interface MTU counts: a forged ICMP cannot shrink the path
+  allow,  // the kernel may fragment
+};
+
+struct UdpOptions {
+  Endpoint bind;
+  bool share_port =
+      true;  // SO_REUSEPORT, and never SO_REUSEADDR: with that another user's process could take datagrams
+  Fragments fragments = Fragments::never;
+  bool receive_offload = true;
+  int receive_buffer_bytes = 8 << 20;
+  int send_buffer_bytes = 4 << 20;
+  std::string interface;  // bind to this device only; empty for all
+};
+
+enum class SendStatus : std::uint8_t {
+  ok,
+  would_block,  // wait until writable
+  no_buffers,   // the queue below is full: wait a little, or drop
+  too_big,      // larger than the path takes
+  unreachable,  // no route, refused by the far host, address gone: a matter of this destination
+  gone,         // the socket is of no use any more
+  other,
+};
+std::string_view name_of(SendStatus s);
+
+struct SendResult {
+  SendStatus status = SendStatus::ok;
+  std::size_t sent = 0;  // datagrams that left; the one at this position is what the status is about
+  int error = 0;
+};
+
+struct Datagram {
+  Endpoint to;  // unset on a connected socket
+  Bytes data;
+};
+
+/// One received message: a datagram, or several of `segment` bytes (the last may be shorter) when size >
+/// segment.
+struct Received {
+  Endpoint from;
+  MutBytes data;
+  std::size_t segment = 0;
+  bool truncated = false;  // larger than its buffer: what is there is not all
+};
+
+/// Buffers of one receive call, with the kernel's structures kept between calls.
+class RecvBatch {
+ public:
+  /// `slots` buffers of `bytes` each. With receive offload a buffer should hold 65535 bytes, or trains get
+  /// cut.
+  RecvBatch(std::size_t slots, std::size_t bytes);
+  RecvBatch(RecvBatch&&) noexcept;
+  RecvBatch& operator=(RecvBatch&&) noexcept;
+  ~RecvBatch();
+
+  std::size_t slots() const;
+  /// Another buffer for a slot, for the next call; the caller's memory, so that a packet can be kept without
+  /// a copy.
+  void set_buffer(std::size_t slot, MutBytes buffer);
+  /// What the last recv_batch brought.
+  std::span<const Received> received() const;
+
+  struct State;
+
+ private:
+  friend class UdpSocket;
+  std::unique_ptr<State> state_;
+};
+
+enum class RecvStatus : std::uint8_t { ok, would_block, gone, other };
+
+class UdpSocket {
+ public:
+  /// Opened, configured, bound, non-blocking. What works but not fully (buffer sizes, offloads) goes to
+  /// `warnings`.
+  static Result<UdpSocket, Failure> open(const UdpOptions& options,
+                                         std::vector<std::string>* warnings = nullptr);
+
+  /// Only `peer` from now on. Bind it to the listening sockets' address first (share_port on all of them).
+  Result<void, Failure> connect(const Endpoint& peer);
+  bool is_connected() const { return connected_; }
+
+  /// Waits for nothing. `ok` means batch.received() is not empty.
+  RecvStatus recv_batch(RecvBatch& batch);
+  /// Datagrams of equal size, the last one not larger, to one destination, in one call where the kernel can;
+  /// singles otherwise and for what does not fit into one call. `to` is nullptr on a connected socket.
+  SendResult send_segments(const Endpoint* to, std::span<const Bytes> datagrams);
+  /// Datagrams of any size to any destinations. After a failure the caller goes on behind `sent`, or not.
+  SendResult send_batch(std::span<const Datagram> datagrams);
+  SendResult send_to(const Endpoint& to, Bytes data);
+
+  int fd() const { return fd_.get(); }
+  Endpoint local() const;
+  bool can_gso() const { return gso_; }
+  bool can_gro() const { return gro_; }
+  /// Datagrams that the kernel dropped because nobody read in time; monotonic, as of the last received
+  /// message.
+  std::uint64_t kernel_drops() const { return drops_; }
+  /// The same, asked of the kernel now; for when nothing arrives any more.
+  std::uint64_t kernel_drops_now();
+
+  /// Steers the group that shares this port: established frames (payload byte 0 is zero) to the socket number
+  /// (payload byte 4 mod `sockets`), everything else to socket 0. Sockets are numbered in the order in which
+  /// they were bound; sockets bound later are never chosen. Call it on any member, after all `sockets` are
+  /// bound.
+  Result<void, Failure> steer_by_receiver_index(unsigned sockets);
+
+ private:
+  UdpSocket() = default;
+  SendResult send_run(const Endpoint* to, std::span<const Bytes> run);
+  SendResult send_singles(const Endpoint* to, std::span<const Bytes> datagrams);
+
+  Fd fd_;
+  Endpoint::Family family_ = Endpoint::Family::none;
+  bool connected_ = false;
+  bool gso_ = false;
+  bool gro_ = false;
+  std::uint32_t drops_seen_ = 0;
+  std::uint64_t drops_ = 0;
+};
+
+/// errno of a send call as a status.
+SendStatus classify_send_error(int error);
+/// What this kernel can do, tried on a socket of its own.
+struct UdpCapabilities {
+  bool gso = false;
+  bool gro = false;
+};
+UdpCapabilities probe_udp();
+
+}  // namespace weft::io
