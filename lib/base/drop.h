@@ -83,6 +83,8 @@ namespace weft {
   X(forged_signal, "error signal about ourselves or by its own subject")                      \
   X(signal_rate, "error signal over its rate limit")                                          \
   X(unknown_signal, "error signal of unknown type")                                           \
+  X(unreportable, "no error signal about this payload, or to ourselves")                      \
+  X(hearsay_refused, "coordinates in passing would replace proven ones")                      \
   X(mtu_below_floor, "path MTU below 256 ignored")                                            \
   X(bad_report, "metrics report repeats, goes backwards or claims the impossible")            \
   X(control_lane_full, "queue of authenticated messages to the control thread full")          \
