@@ -1,9 +1,9 @@
 /// Configuration text in, one Config and everything there is to complain about out.
 ///
 /// Bounds   1 MiB per file, depth 32, 65,536 values after aliases are expanded; duplicate keys are refused.
-/// Merging  key by key, later files win: mappings recursive, scalars and lists replaced, an empty value changes nothing.
-/// Errors   all at once. With an error among the complaints the Config is a best effort and must not be run.
-/// Thread   none of its own; no file is touched. Source: the operator sheet, section 1.
+/// Merging  key by key, later files win: mappings recursive, scalars and lists replaced, an empty value
+/// changes nothing. Errors   all at once. With an error among the complaints the Config is a best effort and
+/// must not be run. Thread   none of its own; no file is touched. Source: the operator sheet, section 1.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,8 @@ struct LoadedPeers {
 LoadedPeers load_peers(const Source& file, const NpubCheck& npub_ok = looks_like_npub);
 /// Text that load_peers() gives back unchanged.
 std::string peers_text(std::span<const Peer> peers);
-/// Adds peers that are not there yet; of known ones only addresses that are new. What the configuration says wins.
+/// Adds peers that are not there yet; of known ones only addresses that are new. What the configuration says
+/// wins.
 void add_peers(Config& config, std::span<const Peer> more);
 
 /// Where configuration is looked for without -c, lowest priority first.

@@ -30,7 +30,8 @@ TransportsSection default_transports() {
 }
 
 std::string_view PeerAddress::kind() const {
-  return instance() ? std::string_view(transport).substr(0, transport.find('/')) : std::string_view(transport);
+  return instance() ? std::string_view(transport).substr(0, transport.find('/'))
+                    : std::string_view(transport);
 }
 std::optional<std::string_view> PeerAddress::instance() const {
   const auto slash = transport.find('/');
@@ -39,7 +40,9 @@ std::optional<std::string_view> PeerAddress::instance() const {
   return std::string_view(transport).substr(slash + 1);
 }
 
-bool firewall_on(const Config& c) { return c.weft.firewall.enabled.value_or(c.has_weft_section || !c.has_file); }
+bool firewall_on(const Config& c) {
+  return c.weft.firewall.enabled.value_or(c.has_weft_section || !c.has_file);
+}
 
 std::optional<Level> level_of(std::string_view text) {
   const std::string s = lower(text);
@@ -65,12 +68,9 @@ double established_rate(const Config& c) {
 std::optional<PortRule> parse_port_rule(std::string_view text) {
   PortRule rule;
   const std::string s = lower(text);
-  if (s.rfind("tcp/", 0) == 0)
-    rule.proto = ForwardProto::tcp;
-  else if (s.rfind("udp/", 0) == 0)
-    rule.proto = ForwardProto::udp;
-  else
-    return std::nullopt;
+  if (s.rfind("tcp/", 0) == 0) rule.proto = ForwardProto::tcp;
+  else if (s.rfind("udp/", 0) == 0) rule.proto = ForwardProto::udp;
+  else return std::nullopt;
   const std::string_view ports = std::string_view(s).substr(4);
   const auto dash = ports.find('-');
   const auto first = port_of(ports.substr(0, dash));

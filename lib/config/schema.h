@@ -1,8 +1,8 @@
 /// What an operator can say: one plain struct per section of the configuration file, with weft's defaults.
 ///
 /// Names   are the keys of the file, units included; table.h lists every key with its range and meaning.
-/// Absent  std::optional where "not written" differs from every value, or where the default is worked out from others.
-/// Secret  identity.nsec and a Tor password stay as text here; whoever has used them wipes them.
+/// Absent  std::optional where "not written" differs from every value, or where the default is worked out
+/// from others. Secret  identity.nsec and a Tor password stay as text here; whoever has used them wipes them.
 #pragma once
 
 #include <cstdint>
@@ -168,7 +168,9 @@ struct Udp {
 
   /// What outbound_only makes of the other keys.
   bool advertised() const { return advertise_on_nostr && !outbound_only; }
-  std::string_view effective_bind() const { return outbound_only ? "0.0.0.0:0" : std::string_view(bind_addr); }
+  std::string_view effective_bind() const {
+    return outbound_only ? "0.0.0.0:0" : std::string_view(bind_addr);
+  }
 };
 struct Tcp {
   std::optional<std::string> bind_addr;  // absent: outbound only
@@ -318,7 +320,8 @@ struct PortRule {
 };
 std::optional<PortRule> parse_port_rule(std::string_view text);
 
-/// `npub1`, 58 more characters, all of the bech32 set and of one case: what can be said without checking the sum.
+/// `npub1`, 58 more characters, all of the bech32 set and of one case: what can be said without checking the
+/// sum.
 bool looks_like_npub(std::string_view text);
 
 }  // namespace weft::config

@@ -1,4 +1,5 @@
-/// What a configuration may not say, checked all at once: ranges from the table, and rules that join several keys.
+/// What a configuration may not say, checked all at once: ranges from the table, and rules that join several
+/// keys.
 #pragma once
 
 #include <string>
@@ -18,14 +19,14 @@ Complaints validate(Config& config, const Places& places, const NpubCheck& npub_
 /// Takes out peers that are this node itself, with a warning each.
 Complaints drop_self(Config& config, std::string_view own_npub, const Places& places = {});
 
-/// One line per default in force that is not the reference's, for the start log: "tun.enabled: true (the reference:
-/// false)". Keys that were written are not listed.
+/// One line per default in force that is not the reference's, for the start log: "tun.enabled: true (the
+/// reference: false)". Keys that were written are not listed.
 std::vector<std::string> differing_defaults(const Config& config, const Places& places);
 
 /// One row of the configuration reference.
 struct KeyRow {
-  std::string key;      // "node.limits.max_peers", "transports.udp.mtu", "peers[].npub"
-  std::string type;     // "number", "fraction", "yes or no", "text", "list of text", "one of …"
+  std::string key;       // "node.limits.max_peers", "transports.udp.mtu", "peers[].npub"
+  std::string type;      // "number", "fraction", "yes or no", "text", "list of text", "one of …"
   std::string default_;  // as it would be written; "none" when absent means something of its own
   std::string allowed;
   std::string meaning;
