@@ -65,6 +65,7 @@ struct SessionStats {
   Gauge epoch_highest;
   Gauge last_path_mtu;  // of the newest message; 65535 and 0 mean unknown
   Gauge ce_recv;
+  SharedInstant older_epoch_recv;  // last frame of an epoch before the current one: prolongs its drain
   Sum packets_sent;
   Sum bytes_sent;
   std::atomic<bool> spin{false};
