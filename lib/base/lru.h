@@ -28,6 +28,10 @@ class Lru {
     const auto it = map_.find(key);
     return it == map_.end() ? nullptr : &it->second->second;
   }
+  V* peek(const K& key) {
+    const auto it = map_.find(key);
+    return it == map_.end() ? nullptr : &it->second->second;
+  }
   /// Inserts or replaces; returns what was pushed out by the bound, if anything.
   std::optional<std::pair<K, V>> put(const K& key, V value) {
     if (auto* v = get(key)) {

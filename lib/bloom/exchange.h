@@ -71,7 +71,7 @@ class BloomExchange {
 
   std::optional<Instant> deadline() const { return due_.next(); }
   /// Filters to send now; counted as sent. Where `must_wait` says so the mark stays, and is looked at again
-  /// `retry` later (or at the next call).
+  /// 50 ms later.
   std::vector<Send> take_due(Instant now, const Predicate& must_wait);
   void on_send_failed(const NodeAddr& peer, Instant now);
 
@@ -100,7 +100,6 @@ class BloomExchange {
     std::optional<Instant> last_sent;
     bool tree = false;
     bool marked = false;
-    bool any_sequence = false;
   };
   void mark(const NodeAddr& peer, Peer& state, Instant now);
   void rebuild();
@@ -112,7 +111,7 @@ class BloomExchange {
   OrExceptOne inbound_;  // of all tree peers
   std::map<NodeAddr, Peer> peers_;
   Deadlines<NodeAddr> due_;
-  std::uint64_t sequence_;  // node-wide: each send takes the next one
+  std::uint64_t sequence_;  // node-wide: each send takes the next one; starts at Unix milliseconds
   bool overfull_ = false;
   BloomCounters counters_;
 };

@@ -113,7 +113,7 @@ class Lookups {
   std::optional<Buffer> answer(const Answer& a, const Path& own_path, std::uint16_t link_mtu,
                                const Sign& sign) const;
 
-  Result<std::variant<Relay, Ours>, Drop> on_response(const NodeAddr& from, Bytes message, Instant now);
+  Result<std::variant<Relay, Ours>, Drop> on_response(Bytes message);
   /// The key must be the one behind the target's address, all 16 bytes of it. Then the question is closed.
   /// Errors: key_mismatch, bad_proof.
   Result<void, Drop> accept(const Ours& ours, const PublicKey& target_key);
@@ -124,6 +124,7 @@ class Lookups {
                 Instant now);
   std::optional<Instant> deadline() const { return due_.next(); }
   Due on_deadline(const Path& own_path, const Reaching& reaching, Rng& rng, Instant now);
+  /// Nobody waits for the target any more.
   void cancel(const NodeAddr& target);
   void clear_backoff() { backoff_.clear(); }
   void remove_peer(const NodeAddr& peer) { answers_.erase(peer); }
@@ -136,7 +137,6 @@ class Lookups {
  private:
   std::optional<LookupSend> ask(PendingLookup& p, const Path& own_path, const Reaching& reaching, Rng& rng,
                                 Instant now);
-  void close(const NodeAddr& target);
 
   NodeAddr own_;
   LookupLimits limits_;

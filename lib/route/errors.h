@@ -8,7 +8,7 @@
 /// Source      mesh.md 4.6, 8.
 #pragma once
 
-#include <variant>
+#include <functional>
 
 #include "base/bucket.h"
 #include "base/drop.h"
@@ -28,7 +28,7 @@ struct ErrorLimits {
   std::uint8_t ttl = 64;
 };
 
-/// Names as operators see them (error_signals). The first three count every signal received, good or bad.
+/// Names as operators see them (error_signals). The first three count every signal that decodes.
 struct ErrorCounters {
   std::uint64_t coords_required = 0, path_broken = 0, mtu_exceeded = 0, path_mtu_notif_below_floor = 0,
                 mtu_exceeded_below_floor = 0, lookup_resp_mtu_below_floor = 0, unbound_coords = 0,

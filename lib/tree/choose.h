@@ -33,9 +33,8 @@ struct Candidate {
   enum class Kind : std::uint8_t { none, mandatory, discretionary } kind = Kind::none;
   NodeAddr parent;  // unless none
 };
-/// The better parent, if there is one. `as_orphan`: judge as if we had no parent now.
-Candidate choose_parent(const TreeState& state, const LinkCosts& costs, double hysteresis,
-                        bool as_orphan = false);
+/// The better parent, if there is one. Never one whose path contains us, or is too long for one more entry.
+Candidate choose_parent(const TreeState& state, const LinkCosts& costs, double hysteresis);
 
 struct TreeDecision {
   TreeMove move = TreeMove::none;

@@ -13,13 +13,11 @@
 
 #include "base/drop.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "wire/coord.h"
 #include "wire/tree_announce.h"
 
 namespace weft {
-
-/// Longest path that is taken from a peer, own entry included. A node this deep has no room for children.
-inline constexpr std::size_t kMaxTreePath = 256;
 
 /// What one peer last said about itself.
 struct TreeClaim {
@@ -27,20 +25,20 @@ struct TreeClaim {
   std::uint64_t sequence = 0;
   std::uint64_t timestamp = 0;  // Unix seconds, unchecked
   bool any_sequence = false;    // the peer restarted: the next announce is newer whatever its number
-  std::vector<wire::AncestryEntry> ancestry;
+  std::vector<wire::Ancestor> ancestry;
   Path path;  // the addresses of `ancestry`: the peer first, its root last
 
   const NodeAddr& root() const { return path.back(); }
 };
 
-/// mesh.md 1.4, and no node twice, and at most kMaxTreePath entries. Cost: O(n log n).
-/// Errors: addr_mismatch (entry 0 is not `from`), bad_ancestry, duplicate_ancestor, path_too_long.
+/// The rules of mesh.md 1.4 for an announce that decoded.
+/// Errors: addr_mismatch (entry 0 is not `from`), bad_ancestry.
 Result<void, Drop> check_ancestry(const wire::TreeAnnounce& announce, const NodeAddr& from);
 
 class TreeState {
  public:
   /// We start as our own root.
-  TreeState(const NodeAddr& own, std::uint64_t unix_secs);
+  TreeState(const NodeAddr& own, Now now);
 
   const NodeAddr& own() const { return own_; }
   const NodeAddr& parent() const { return parent_; }  // own() when root
@@ -50,7 +48,7 @@ class TreeState {
   std::uint64_t sequence() const { return sequence_; }
   std::uint64_t timestamp() const { return timestamp_; }
   const Path& path() const { return path_; }
-  const std::vector<wire::AncestryEntry>& ancestry() const { return ancestry_; }
+  const std::vector<wire::Ancestor>& ancestry() const { return ancestry_; }
 
   const TreeClaim* claim(const NodeAddr& peer) const;
   const std::map<NodeAddr, TreeClaim>& claims() const { return claims_; }
@@ -77,7 +75,7 @@ class TreeState {
   NodeAddr parent_;
   std::uint64_t sequence_;
   std::uint64_t timestamp_;
-  std::vector<wire::AncestryEntry> ancestry_;
+  std::vector<wire::Ancestor> ancestry_;
   Path path_;
   std::map<NodeAddr, TreeClaim> claims_;
 };

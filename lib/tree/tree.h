@@ -102,7 +102,7 @@ class Tree {
  private:
   TreeChange apply(const TreeDecision& decision, const LinkCosts& costs, Now now);
   TreeChange recover(TreeMove why, const LinkCosts& costs, Now now);
-  bool attach(const NodeAddr& parent, Now now, TreeChange& change);
+  void attach(const NodeAddr& parent, Now now, TreeChange& change);
   void request_all(Instant now);
   Result<wire::TreeAnnounce, Drop> admit(const NodeAddr& from, Bytes message, Instant now);
 
