@@ -16,6 +16,9 @@ namespace weft::config {
 /// so is the second of two entries for one peer, after its addresses were moved to the first.
 Complaints validate(Config& config, const Places& places, const NpubCheck& npub_ok = looks_like_npub);
 
+/// The part of validate() that looks at peers one by one, for lists from elsewhere.
+void drop_unusable_peers(Config& config, const Places& places, const NpubCheck& npub_ok, Complaints& out);
+
 /// Takes out peers that are this node itself, with a warning each.
 Complaints drop_self(Config& config, std::string_view own_npub, const Places& places = {});
 
