@@ -24,6 +24,8 @@ struct InterfacePlan {
   std::string name;
   MeshAddr address;
   std::uint32_t mtu = 1280;
+  std::uint32_t gso_bytes =
+      0;              // largest super-packet that the kernel may hand over; 0 leaves its default (65536)
   bool route = true;  // fd00::/8
   bool rule = true;   // to fd00::/8 lookup main
 };
@@ -33,8 +35,10 @@ class InterfaceSetup {
   static Result<InterfaceSetup, Failure> apply(const InterfacePlan& plan,
                                                std::vector<std::string>* warnings = nullptr);
 
-  InterfaceSetup(InterfaceSetup&& other) noexcept : rule_added_(std::exchange(other.rule_added_, false)) {}
+  InterfaceSetup(InterfaceSetup&& other) noexcept
+      : index_(std::exchange(other.index_, 0U)), rule_added_(std::exchange(other.rule_added_, false)) {}
   InterfaceSetup& operator=(InterfaceSetup&& other) noexcept {
+    std::swap(index_, other.index_);
     std::swap(rule_added_, other.rule_added_);
     return *this;
   }
@@ -42,11 +46,12 @@ class InterfaceSetup {
   bool rule_added() const { return rule_added_; }
 
  private:
-  InterfaceSetup() = default;
+  explicit InterfaceSetup(unsigned index) : index_(index) {}
+  unsigned index_ = 0;
   bool rule_added_ = false;
 };
 
-/// Brings any interface up or down; the daemon needs it for nothing but its own.
+/// Brings an interface up or down.
 Result<void, Failure> set_interface_up(const std::string& name, bool up);
 
 }  // namespace weft::io

@@ -38,7 +38,7 @@ struct KeyFileFailure {
 class SecretText {
  public:
   SecretText() = default;
-  explicit SecretText(std::string_view text) : text_(text) {}
+  explicit SecretText(std::string_view text);
   SecretText(SecretText&& other) noexcept;
   SecretText& operator=(SecretText&& other) noexcept;
   ~SecretText() { wipe(); }

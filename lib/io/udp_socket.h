@@ -132,6 +132,7 @@ class UdpSocket {
 
  private:
   UdpSocket() = default;
+  void note_drops(std::uint32_t counter);
   SendResult send_run(const Endpoint* to, std::span<const Bytes> run);
   SendResult send_singles(const Endpoint* to, std::span<const Bytes> datagrams);
 
