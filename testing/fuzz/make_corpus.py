@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the wire targets: corpus/NAME/SEED. Messages come from ../vectors; what those lack is put together here."""
+"""Writes the seeds of the wire and handshake targets: corpus/NAME/SEED. Messages come from ../vectors; what those lack is put together here."""
 import json
 import pathlib
 import struct
@@ -113,5 +113,17 @@ def packets():
     put("ip6_shim", "ect", h("006b2abcde1140"))
 
 
-for part in (link_frames, envelopes, sessions, gossip, reports, packets):
+def handshakes():
+    # Byte 0 says which message it is; the last choice of each target seals a static key.
+    for i, shake in enumerate(NOISE["handshakes"]):
+        target = "handshake_" + shake["pattern"].lower()
+        messages = [k for k in ("noise_msg1", "noise_msg2", "noise_msg3") if k in shake]
+        for bit, message in enumerate(messages):
+            put(target, f"{message[6:]}_{i}", bytes([1 << bit]) + h(shake[message]))
+        claim = bytes([1 << len(messages)])
+        put(target, f"claim_{i}", claim + h(shake["inputs"]["initiator_static_public"]))
+        put(target, "claim_no_point", claim + b"\5" * 33)
+
+
+for part in (link_frames, envelopes, sessions, gossip, reports, packets, handshakes):
     part()
