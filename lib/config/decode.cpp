@@ -49,23 +49,15 @@ class Decoder {
   /// Every unknown key is an error.
   void strict() { strict_ = true; }
 
-  /// False when something was wrong.
-  bool read(const Tree& map, const std::string& at) {
-    const std::size_t before = errors();
+  void read(const Tree& map, const std::string& at) {
     walk(map, at);
     for (const auto& f : fields_) {
       if (!f.required || places_.written(f.key)) continue;
       out_.push_back({Severity::error, map.place, f.key, "key is missing", {}, allowed_of(f), {}});
     }
-    return errors() == before;
   }
 
  private:
-  std::size_t errors() const {
-    std::size_t n = 0;
-    for (const auto& c : out_) n += c.severity == Severity::error ? 1U : 0U;
-    return n;
-  }
   bool has_below(const std::string& key) const {
     const auto it = index_.lower_bound(key + ".");
     return it != index_.end() && it->first.rfind(key + ".", 0) == 0;
@@ -245,18 +237,17 @@ std::optional<Tree::Entry> take_mapping(Tree& map, std::string_view key) {
   return std::nullopt;
 }
 
-bool decode_address(const Tree& t, const std::string& at, Peer& peer, Places& places, Complaints& out) {
+void decode_address(const Tree& t, const std::string& at, Peer& peer, Places& places, Complaints& out) {
   if (t.kind != Tree::Kind::map) {
     out.push_back(wrong_kind(t, at, "a mapping with transport and addr"));
-    return false;
+    peer.addresses.emplace_back();
+    return;
   }
   places.set(at, t.place);
-  PeerAddress a;
+  PeerAddress& a = peer.addresses.emplace_back();
   Decoder d(fields_of(a, at), places, out);
   d.strict();
-  if (!d.read(t, at)) return false;
-  peer.addresses.push_back(std::move(a));
-  return true;
+  d.read(t, at);
 }
 
 }  // namespace
@@ -296,26 +287,22 @@ void decode_peers(const Tree& list, const std::string& at, std::vector<Peer>& in
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const Tree& t = list.items[i];
     const std::string here = fmt::format("{}[{}]", at, i);
+    Peer& p = into.emplace_back();
     if (t.kind != Tree::Kind::map) {
       out.push_back(wrong_kind(t, here, "a mapping with npub and addresses"));
       continue;
     }
     places.set(here, t.place);
-    Peer p;
     Decoder d(fields_of(p, here), places, out);
     d.strict();
     d.leave({here + ".addresses"});
-    bool good = d.read(t, here);
-    if (const Tree* a = t.find("addresses"); a != nullptr && a->kind != Tree::Kind::null) {
-      places.set(here + ".addresses", a->place);
-      if (a->kind != Tree::Kind::list) {
-        out.push_back(wrong_kind(*a, here + ".addresses", "a list"));
-        good = false;
-      }
-      for (std::size_t k = 0; k < a->items.size(); ++k)
-        good = decode_address(a->items[k], fmt::format("{}.addresses[{}]", here, k), p, places, out) && good;
-    }
-    if (good) into.push_back(std::move(p));
+    d.read(t, here);
+    const Tree* a = t.find("addresses");
+    if (a == nullptr || a->kind == Tree::Kind::null) continue;
+    places.set(here + ".addresses", a->place);
+    if (a->kind != Tree::Kind::list) out.push_back(wrong_kind(*a, here + ".addresses", "a list"));
+    for (std::size_t k = 0; k < a->items.size(); ++k)
+      decode_address(a->items[k], fmt::format("{}.addresses[{}]", here, k), p, places, out);
   }
 }
 

@@ -16,7 +16,8 @@ void modernize(Tree& document, Complaints& out);
 /// Fills what the tree says over what is there already; never stops at the first fault.
 void decode_config(const Tree& document, Config& into, Places& places, Complaints& out);
 
-/// A list under `at`; an entry that cannot be read is left out, with its complaints.
+/// A list under `at`. An entry that cannot be read stays, empty, so that indices are those of the file; validation
+/// takes it out.
 void decode_peers(const Tree& list, const std::string& at, std::vector<Peer>& into, Places& places,
                   Complaints& out);
 

@@ -204,7 +204,8 @@ Result<Tree, Complaint> parse_tree(const Source& file) {
   if (const int line = bad_line(file.text); line >= 0)
     return bad(refusal(file, line, "not text: a control character, or not UTF-8"));
   try {
-    std::istringstream in(file.text);
+    // yaml-cpp takes the end of the text for the end of an open quote; a document's end inside one it refuses.
+    std::istringstream in(file.text + "\n...\n");
     YAML::Parser parser(in);
     Builder first(file.name);
     if (!parser.HandleNextDocument(first)) return Tree{};
@@ -215,7 +216,8 @@ Result<Tree, Complaint> parse_tree(const Source& file) {
   } catch (const Refused& r) {
     return bad(refusal(file, r.line, r.problem));
   } catch (const YAML::Exception& e) {
-    return bad(refusal(file, e.mark.line, "not valid YAML: " + e.msg));
+    const bool open_quote = e.msg == YAML::ErrorMsg::DOC_IN_SCALAR;
+    return bad(refusal(file, e.mark.line, "not valid YAML: " + (open_quote ? "a quote is not closed" : e.msg)));
   }
 }
 

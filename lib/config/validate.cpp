@@ -59,7 +59,11 @@ std::string address_fault(const PeerAddress& a, std::string* allowed) {
   if (kind == "udp" || kind == "tcp" || kind == "tor" || kind == "nym") {
     *allowed = "HOST:PORT or [IPv6]:PORT";
     const auto hp = HostPort::parse(a.addr);
-    return hp && !hp->host.empty() && hp->port != 0 ? "" : "address does not parse";
+    const auto in_host = [](char ch) {
+      return (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'z') ||
+             std::string_view(".-_:%").find(ch) != std::string_view::npos;
+    };
+    return hp && hp->port != 0 && std::ranges::all_of(hp->host, in_host) ? "" : "address does not parse";
   }
   if (kind == "ethernet" || kind == "ble") {
     *allowed = kind == "ble" ? "ADAPTER/AA:BB:CC:DD:EE:FF" : "INTERFACE/aa:bb:cc:dd:ee:ff";
@@ -217,6 +221,7 @@ void check_instance_names(const Config& c, Check& k, const std::string& at, cons
 /// True when the peer may stay.
 bool check_peer(const Config& c, Check& k, Peer& p, const std::string& at, const NpubCheck& npub_ok,
                 bool instances) {
+  if (p.npub.empty() && !k.places.written(at + ".npub")) return false;  // complained about when it was read
   if (!npub_ok(p.npub)) {
     k.warn(at + ".npub", "not an npub; this peer is skipped", shown(p.npub), "npub1 and 58 more characters");
     return false;
@@ -231,6 +236,7 @@ bool check_peer(const Config& c, Check& k, Peer& p, const std::string& at, const
   std::vector<PeerAddress> usable;
   for (std::size_t i = 0; i < p.addresses.size(); ++i) {
     const std::string here = fmt::format("{}.addresses[{}]", at, i);
+    if (p.addresses[i].addr.empty() && !k.places.written(here + ".addr")) continue;  // as above
     std::string allowed;
     const std::string fault = address_fault(p.addresses[i], &allowed);
     if (!fault.empty()) {
@@ -253,7 +259,6 @@ void filter_peers(Config& c, Check& k, const NpubCheck& npub_ok, bool instances)
   c.peers.clear();
   std::map<std::string, std::size_t> first;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // decode_peers leaves out what it could not read, so an index here may be lower than in a faulty file.
     const std::string at = fmt::format("peers[{}]", i);
     if (!check_peer(c, k, all[i], at, npub_ok, instances)) continue;
     const auto [it, fresh] = first.emplace(all[i].npub, c.peers.size());
