@@ -80,6 +80,13 @@ TEST(History, RingsKeepTheNewestHourAndDay) {
   EXPECT_EQ(shown(h.query(NodeMetric::mesh_size, 2min, Granularity::minute)), (V{3599, 3659}));
 }
 
+TEST(History, RingWrapsMoreThanOnce) {
+  History h;
+  for (std::int64_t t = 0; t < 7'205; ++t) h.tick(at(t), sample(static_cast<std::uint64_t>(t)), {});
+  const auto s = h.query(NodeMetric::mesh_size, 1h, Granularity::second).values;
+  for (std::size_t i = 0; i < s.size(); ++i) ASSERT_EQ(s[i], static_cast<double>(3'605 + i));
+}
+
 TEST(History, LateTickSpreadsCountersAndLeavesGaugesUnknown) {
   History h;
   h.tick(at(0), sample(0), {});
@@ -196,6 +203,28 @@ TEST(History, OverTheCapAbsentPeersLoseTheirSecondsThenGoAndConnectedOnesKeepMin
   }
   EXPECT_EQ(seconds(3).back(), -1) << "the longest known connected peer gave up its seconds";
   EXPECT_LT(h.peers().size(), 77u) << "what does not fit even by minutes is not tracked";
+}
+
+TEST(History, PeerThatLostItsSecondsGetsThemAgainWhenItComesBack) {
+  History h(455'000);
+  std::vector<PeerSample> peers{peer(1, 0), peer(2, 0), peer(3, 0)};
+  std::int64_t t = 0;
+  for (; t < 600; ++t) h.tick(at(t), sample(0), peers);
+  peers.erase(peers.begin());
+  for (; t < 3'600; ++t) h.tick(at(t), sample(0), peers);
+  ASSERT_TRUE(h.tracks(node(1)));
+  ASSERT_EQ(h.query(node(1), PeerMetric::srtt_ms, 3'600s, Granularity::second)->values[100], 20)
+      << "not yet full";
+  for (unsigned i = 4; i < 6; ++i) peers.push_back(peer(i, 0));
+  const auto first = [&] {
+    return shown(*h.query(node(1), PeerMetric::srtt_ms, 3'600s, Granularity::second));
+  };
+  for (; t < 3'610; ++t) h.tick(at(t), sample(0), peers);
+  ASSERT_TRUE(h.tracks(node(1)));
+  ASSERT_EQ(first()[100], -1) << "its seconds are gone";
+  peers.push_back(peer(1, 0));
+  for (; t < 3'612; ++t) h.tick(at(t), sample(0), peers);
+  EXPECT_EQ(first().back(), 20);
 }
 
 TEST(History, WordsOfAQueryAndTheirComplaints) {
