@@ -206,25 +206,27 @@ TEST(History, OverTheCapAbsentPeersLoseTheirSecondsThenGoAndConnectedOnesKeepMin
 }
 
 TEST(History, PeerThatLostItsSecondsGetsThemAgainWhenItComesBack) {
-  History h(455'000);
-  std::vector<PeerSample> peers{peer(1, 0), peer(2, 0), peer(3, 0)};
-  std::int64_t t = 0;
-  for (; t < 600; ++t) h.tick(at(t), sample(0), peers);
-  peers.erase(peers.begin());
-  for (; t < 3'600; ++t) h.tick(at(t), sample(0), peers);
-  ASSERT_TRUE(h.tracks(node(1)));
-  ASSERT_EQ(h.query(node(1), PeerMetric::srtt_ms, 3'600s, Granularity::second)->values[100], 20)
-      << "not yet full";
-  for (unsigned i = 4; i < 6; ++i) peers.push_back(peer(i, 0));
-  const auto first = [&] {
-    return shown(*h.query(node(1), PeerMetric::srtt_ms, 3'600s, Granularity::second));
+  const auto run = [](History& h) {  // an hour with peers 1, 2, 3, of which 1 left after ten minutes
+    for (std::int64_t t = 0; t < 3'600; ++t) {
+      std::vector<PeerSample> peers{peer(2, 0), peer(3, 0)};
+      if (t < 600) peers.push_back(peer(1, 0));
+      h.tick(at(t), sample(0), peers);
+    }
   };
-  for (; t < 3'610; ++t) h.tick(at(t), sample(0), peers);
+  History unbounded;
+  run(unbounded);
+  History h(unbounded.memory_bytes() + 5'000);
+  run(h);
+  const auto of_1 = [&h] { return shown(*h.query(node(1), PeerMetric::srtt_ms, 1h, Granularity::second)); };
+  ASSERT_EQ(of_1()[100], 20);
+  std::vector<PeerSample> peers{peer(2, 0), peer(3, 0), peer(4, 0)};
+  h.tick(at(3'600), sample(0), peers);
+  h.tick(at(3'601), sample(0), peers);
   ASSERT_TRUE(h.tracks(node(1)));
-  ASSERT_EQ(first()[100], -1) << "its seconds are gone";
+  ASSERT_EQ(of_1()[100], -1) << "room for peer 4";
   peers.push_back(peer(1, 0));
-  for (; t < 3'612; ++t) h.tick(at(t), sample(0), peers);
-  EXPECT_EQ(first().back(), 20);
+  h.tick(at(3'602), sample(0), peers);
+  EXPECT_EQ(of_1().back(), 20);
 }
 
 TEST(History, WordsOfAQueryAndTheirComplaints) {
