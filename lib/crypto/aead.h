@@ -52,9 +52,9 @@ class Aead {
   virtual void open(std::span<AeadJob> jobs) = 0;
 };
 
-/// A manager of one's own for the calling thread: "sodium", "ipsec-mb", or "auto" (ipsec-mb where it was
-/// built in and the processor has AVX2 or better). Null when this one is not to be had here; "auto" is never
-/// null.
+/// A manager of one's own for the calling thread: "sodium", "ipsec-mb" (also with a level: "ipsec-mb avx512",
+/// "avx2" or "sse"), or "auto" (ipsec-mb where it was built in and the processor has AVX2 or better). Null
+/// when this one is not to be had here; "auto" is never null.
 std::unique_ptr<Aead> make_aead(std::string_view which = "auto");
 
 /// One message, by libsodium; for handshakes. `out` takes plain.size() + 16 bytes.

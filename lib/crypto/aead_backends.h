@@ -13,7 +13,7 @@ inline Nonce nonce_of(std::uint64_t counter) {
 }
 
 std::unique_ptr<Aead> make_sodium_aead();
-/// Null when it is not built in, or when the processor has no AVX2 and `any_cpu` is false.
-std::unique_ptr<Aead> make_ipsec_mb_aead(bool any_cpu);
+/// `arch`: "avx512", "avx2", "sse", or "best" of those. Null when not built in or not for this processor.
+std::unique_ptr<Aead> make_ipsec_mb_aead(std::string_view arch);
 
 }  // namespace weft::crypto

@@ -76,23 +76,29 @@ class IpsecMbAead final : public Aead {
 
 }  // namespace
 
-std::unique_ptr<Aead> make_ipsec_mb_aead(bool any_cpu) {
+std::unique_ptr<Aead> make_ipsec_mb_aead(std::string_view arch) {
+  struct Level {
+    std::string_view name;
+    std::uint64_t needs;
+    void (*init)(IMB_MGR*);
+  };
+  static constexpr Level kLevels[] = {
+      {"avx512", IMB_FEATURE_AVX512_SKX | IMB_FEATURE_BMI2 | IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ,
+       init_mb_mgr_avx512},
+      {"avx2", IMB_FEATURE_AVX2 | IMB_FEATURE_BMI2 | IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ,
+       init_mb_mgr_avx2},
+      {"sse", IMB_FEATURE_SSE4_2 | IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ, init_mb_mgr_sse},
+  };
   Manager m{alloc_mb_mgr(0)};
   if (!m) return nullptr;
-  IMB_ARCH arch = IMB_ARCH_NONE;
-  init_mb_mgr_auto(m.get(), &arch);
-  if (imb_get_errno(m.get()) != 0) return nullptr;
-  switch (arch) {
-    case IMB_ARCH_AVX512:
-      return std::make_unique<IpsecMbAead>(std::move(m), "avx512");
-    case IMB_ARCH_AVX2:
-      return std::make_unique<IpsecMbAead>(std::move(m), "avx2");
-    case IMB_ARCH_AVX:
-    case IMB_ARCH_SSE:
-      return any_cpu ? std::make_unique<IpsecMbAead>(std::move(m), "sse") : nullptr;
-    default:  // ipsec-mb without AES-NI is an emulation
-      return nullptr;
+  for (const Level& level : kLevels) {
+    if (arch != "best" && arch != level.name) continue;
+    if ((m->features & level.needs) != level.needs) continue;
+    level.init(m.get());
+    if (imb_get_errno(m.get()) != 0) return nullptr;
+    return std::make_unique<IpsecMbAead>(std::move(m), level.name);
   }
+  return nullptr;
 }
 
 }  // namespace weft::crypto

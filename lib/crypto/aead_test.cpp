@@ -149,12 +149,28 @@ TEST_P(AeadTest, SealsTheKnownLinkFrames) {
   EXPECT_GT(seen, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, AeadTest, testing::Values("sodium", "ipsec-mb", "auto"),
+INSTANTIATE_TEST_SUITE_P(Backends, AeadTest,
+                         testing::Values("sodium", "ipsec-mb avx512", "ipsec-mb avx2", "ipsec-mb sse",
+                                         "auto"),
                          [](const auto& i) {
-                           return std::string(i.param) == "ipsec-mb" ? "ipsec_mb" : i.param;
+                           std::string name = i.param;
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == ' ' || c == '-'; }, '_');
+                           return name;
                          });
 
-TEST(Aead, AnUnknownBackEndIsNull) { EXPECT_EQ(make_aead("rot13"), nullptr); }
+TEST(Aead, IsCalledByTheNameThatOpensIt) {
+  for (const auto* which : {"ipsec-mb", "ipsec-mb avx512", "ipsec-mb avx2", "ipsec-mb sse"})
+    if (const auto a = make_aead(which)) {
+      EXPECT_TRUE(a->name().starts_with(which)) << a->name();
+    }
+  EXPECT_NE(make_aead(), nullptr);
+}
+
+TEST(Aead, AnUnknownBackEndIsNull) {
+  for (const auto* which : {"rot13", "", "ipsec-mb ", "ipsec-mb x", "ipsec-mbx"})
+    EXPECT_EQ(make_aead(which), nullptr);
+}
 
 TEST(AeadOnce, GivesTheSameBytesAsABatchAndRefusesWithoutWriting) {
   SeededRng rng{9};
