@@ -35,9 +35,6 @@ class Pending {
     Instant since;
     Buffer packet;
   };
-  void drop_oldest(std::deque<Waiting>& q);
-  void reschedule(const NodeAddr& dest);
-
   std::size_t per_dest_;
   std::size_t dests_;
   std::map<NodeAddr, std::deque<Waiting>> queues_;

@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "base/rng.h"
 #include "crypto/identity.h"
+#include "crypto/noise.h"
 #include "seam/outbox.h"
 #include "seam/punt.h"
 #include "session/admission.h"
@@ -30,6 +31,10 @@
 #include "session/pending.h"
 #include "session/settings.h"
 #include "session/surroundings.h"
+
+namespace weft::wire {
+struct SessionSetup;
+}
 
 namespace weft::session {
 
@@ -123,18 +128,20 @@ class Sessions {
   // handshake.cpp
   Result<void, Drop> ask(Instant now, Peer& p, const PublicKey& key, Outbox& out);
   bool send_setup(Instant now, const Peer& p, Outbox& out);
-  Result<void, Drop> answer(Instant now, Peer& p, const NodeAddr& via, Bytes payload, Outbox& out);
+  Result<void, Drop> answer(Instant now, Peer& p, const NodeAddr& via, const wire::SessionSetup& setup, Outbox& out);
   Result<void, Drop> make_room(const NodeAddr& src, const NodeAddr& via);
-  Result<void, Drop> repeat_msg3(Instant now, Peer& p, Bytes ack_noise, Outbox& out);
+  Result<void, Drop> repeat_msg3(Instant now, Peer& p, Epoch& e, Outbox& out);
+  Result<void, Drop> reassure(Instant now, Peer& p, Outbox& out);
   void forget_answers(Peer& p);
 
   // epochs.cpp
-  void install(Instant now, Peer& p, std::unique_ptr<Epoch> e, Outbox& out);
+  void install(Instant now, Peer& p, std::unique_ptr<Epoch> e, crypto::HandshakeKeys keys, Outbox& out);
   void come_up(Instant now, Peer& p, Outbox& out);
+  void settle(Instant now, Peer& p, Outbox& out);
   void cut_over(Instant now, Peer& p, Outbox& out);
   void drop_epoch(const Peer& p, std::unique_ptr<Epoch>& e, Outbox& out);
   void drop_keys(Peer& p, Outbox& out);
-  void send_msg3(Instant now, const Peer& p, const Epoch& e, Outbox& out);
+  void send_msg3(Instant now, const Peer& p, Epoch& e, Outbox& out);
   void send_probe(Instant now, const Peer& p, const Epoch& e, Outbox& out);
   void plan_rekey(Instant now, Peer& p, Duration not_before);
 
@@ -142,23 +149,23 @@ class Sessions {
   bool send_warmup(Instant now, Peer& p, Outbox& out);
   void rewarm(Peer& p, Outbox& out);
   bool refresh_coords(Peer& p);
-  void emit_session(Peer& p, Outbox& out);
   std::shared_ptr<const wire::Path> own_shared();
+  void emit_session(Peer& p, Outbox& out);
   void flush(Instant now, Peer& p, Outbox& out);
 
   // timers.cpp
   void schedule(const Peer& p);
-  bool on_due(Instant now, Peer& p, Outbox& out);
-  bool question_due(Instant now, Peer& p, Outbox& out);
-  bool answers_due(Instant now, Peer& p, Outbox& out);
-  void confirm_due(Instant now, Peer& p, Outbox& out);
-  void drain_due(Instant now, Peer& p, Outbox& out);
-  bool idle_due(Instant now, Peer& p, Outbox& out);
+  void on_due(Instant now, Peer& p, Outbox& out);
+  void question_due(Instant now, Peer& p, Outbox& out);
+  void answers_due(Instant now, Peer& p, Outbox& out);
+  void repair_due(Instant now, Peer& p, Epoch& e, Outbox& out);
   void review_due(Instant now, Peer& p);
+  Instant rekey_moment(const Peer& p) const;
   void rekey_due(Instant now, Peer& p, Outbox& out);
   Duration backoff(unsigned count) const;
-  View view_of(const Peer& p) const;
 
+  void forget(NodeAddr remote);
+  View view_of(const Peer& p) const;
   Peer* find(const NodeAddr& remote) const;
 
   const crypto::Identity& self_;

@@ -1,6 +1,7 @@
 /// What an operator may set about sessions, and the bounds that nobody needs to set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
@@ -32,13 +33,19 @@ constexpr Duration kPendingAge = 30s;  // a packet that waited longer is of no u
 
 constexpr Duration kRekeyJitter = 15s;        // uniform in -15..+15 s, drawn per epoch
 constexpr Duration kRekeyMinAge = 30s;        // no rekey by message count before this
+constexpr Duration kRekeyRetry = 5s;          // a rekey that found no next hop
 constexpr Duration kRekeyDampening = 30s;     // after a peer's setup, or a failed rekey of ours
 constexpr Duration kDampeningOverride = 60s;  // overdue by this much: forged setups can hold a rekey up no longer
 constexpr Duration kDrain = 10s;              // previous epoch still opens this long after its last frame
 constexpr Duration kReview = 10s;             // how often counters that workers write are looked at
 constexpr Duration kSilence = 25s;            // sending and hearing nothing for this long: agree on new keys
 constexpr Duration kWarmupPace = 2s;          // standalone CoordsWarmup per destination, on request of signals
+constexpr Duration kSettle = 20ms;            // from the third message to the first data: the peer's core works it out
+                                              // beside its packet path, which would drop what overtakes it
+constexpr Duration kProbeDelay = 200ms;       // the same for the frame that proves a rekey, which nobody waits for
 constexpr Duration kMsg3Pace = 250ms;         // repeated third messages per session, on repeated answers
+
+constexpr std::uint16_t kMtuFloor = 256;  // no path is believed to be narrower
 
 constexpr std::size_t kMaxAnswers = 4;           // unfinished handshakes that one address may have open with us
 constexpr std::size_t kMaxHalfOpen = 1024;       // of strangers, together
