@@ -230,6 +230,9 @@ TEST(SessionHandshake, OtherNoiseLengthsAreRefused) {
   expect_drop(decode_session_ack(setup()), Drop::unknown_phase);
   auto as_ack = setup();
   as_ack[0] = 2;
+  auto as_setup = ack();  // longer than a setup's, and yet no setup
+  as_setup[0] = 1;
+  expect_drop(decode_session_setup(as_setup), Drop::bad_handshake_length);
   expect_drop(decode_session_ack(as_ack), Drop::bad_handshake_length);
 }
 
