@@ -46,8 +46,9 @@ std::vector<std::string> Acl::List::npubs() const {
 void Acl::read(std::string_view text, std::string_view file, List& into, const NameLookup& name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);  // byte order mark
   const auto warn = [&](std::size_t line, std::string what) {
-    if (warnings_.size() < kMaxWarnings) warnings_.push_back({file, line, std::move(what)});
-    if (warnings_.size() == kMaxWarnings) warnings_.back().text += "; further warnings left out";
+    if (warnings_.size() + 1 < kMaxWarnings) warnings_.push_back({file, line, std::move(what)});
+    else if (warnings_.size() < kMaxWarnings)
+      warnings_.push_back({file, line, "further lines skipped; their warnings are left out"});
   };
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
