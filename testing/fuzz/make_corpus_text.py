@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the targets that read what operators write or resolvers ask: config, hosts, dns."""
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).resolve().parent
+NPUB = "npub1sjlh2c3x9w7kjsqg2ay080n2lff2uvt325vpan33ke34rn8l5jcqawh57m"
+
+
+def put(target, name, data):
+    folder = HERE / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def config():
+    put("config", "example", (HERE / "../../config/example.yaml").read_text())
+    put("config", "peer", f"peers:\n- npub: {NPUB}\n  alias: a\n  addresses: [{{transport: udp, addr: \"192.0.2.1:1\", priority: 0x10}}]\n")
+    put("config", "named", "transports:\n udp: {a: {mtu: 1300}, b: {}}\n tor: {directory_service: {bind_addr: x}}\n tcp: {}\n")
+    put("config", "old_names", "node:\n discovery: {ttl: 9, lan: {enabled: yes}, nostr: {policy: open}}\n dataplane: {encrypt_workers: 2}\n")
+    put("config", "gateway", "gateway: {pool: fd01::/112, lan_interface: e, port_forwards: [{listen_port: 80, proto: tcp, target: \"[::1]:1\"}]}\n")
+    put("config", "numbers", "node: {rate_limit: {handshake_rate: .inf, handshake_burst: -1}, lookup: {ttl: 0o17, attempt_timeouts_secs: [1, 1e3]}}\n")
+    put("config", "two_files", "tun: {mtu: 1300}\ntransports: {udp: {mtu: 300}}\n\0tun: {enabled: false}\ntransports: {udp: {x: {}}}\n")
+    put("config", "aliases", "a: &a [x, x]\nb: &b [*a, *a]\nc: {<<: {d: 1}, e: *b}\n")
+    put("config", "duplicate", "a: 1\na: 2\n")
+    put("config", "open_quote", "a: \"b\n")
+    put("config", "deep", "[" * 40 + "]" * 40)
+    put("config", "block_text", "node:\n  log_level: |\n    a\n    b\n  identity: {nsec: >-\n   x\n   y}\n")
+
+
+def hosts():
+    put("hosts", "plain", f"# c\nbox {NPUB}\r\nBOX\t{NPUB}\nother {NPUB} # no\n")
+    put("hosts", "lists", f"ALL\n{NPUB} # me\nbox\n")
+    put("hosts", "mark", b"\xef\xbb\xbfa " + NPUB.encode())
+    put("hosts", "not_utf8", b"a\xff\xfe\x00\n")
+
+
+def dns():
+    def name(text):
+        return b"".join(bytes([len(p)]) + p.encode() for p in text.split(".")) + b"\0"
+
+    def query(text, kind=28, flags=0x0100, extra=b"", more=0):
+        return struct.pack(">6H", 0x1234, flags, 1, 0, 0, more) + name(text) + struct.pack(">2H", kind, 1) + extra
+
+    opt = b"\0" + struct.pack(">HHIH", 41, 1232, 0x8000, 4) + bytes(4)
+    put("dns", "aaaa", query("box.fips"))
+    put("dns", "a", query("Www.BoX.fips", 1))
+    put("dns", "npub", query(NPUB + ".fips"))
+    put("dns", "edns", query("box.fips", extra=opt, more=1))
+    put("dns", "edns_twice", query("box.fips", extra=opt + opt, more=2))
+    put("dns", "reply", query("box.fips", flags=0x8180))
+    put("dns", "notify", query("box.fips", flags=0x2000))
+    put("dns", "unknown", query("box.example"))
+    put("dns", "pointer", struct.pack(">6H", 1, 0, 2, 0, 0, 0) + name("box.fips") + b"\0\x1c\0\1" + b"\xc0\x0c\0\1\0\1")
+    put("dns", "loop", struct.pack(">6H", 1, 0, 1, 0, 0, 0) + b"\xc0\x0c\0\x1c\0\1")
+
+
+config()
+hosts()
+dns()
