@@ -3,6 +3,7 @@
 /// Undo     what was added and does not vanish with the interface (the rule) goes when this object goes,
 /// unless it was
 ///          there before us.
+/// Time     the kernel takes packets for the new address some milliseconds later, on a work queue of its own.
 /// Errors   the first step that fails, with what to do; the steps before it are undone. The rule alone is no
 /// reason to
 ///          fail: it becomes a warning.

@@ -3,8 +3,6 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#include <numeric>
-
 #include "io/netns_for_test.h"
 #include "io/udp_socket.h"
 
@@ -196,6 +194,11 @@ TEST(Udp, BuffersSmallerThanAskedForAreAWarning) {
   o.receive_buffer_bytes = o.send_buffer_bytes = 1 << 16;
   ASSERT_TRUE(UdpSocket::open(o, &warnings));
   EXPECT_TRUE(warnings.empty());
+  o.receive_buffer_bytes = 1 << 29;
+  if (!without_capabilities([&] { EXPECT_TRUE(UdpSocket::open(o, &warnings)); }))
+    GTEST_SKIP() << "needs root";
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("net.core.rmem_max"), std::string::npos);
 }
 
 TEST(Udp, CountsWhatTheKernelDropped) {
