@@ -234,6 +234,7 @@ TEST(Sessions, AForgedSetupDoesNotStopTheHandshakeOfTheRealNode) {
       net.tamper = [&](Datagram& d) { return setup = d, 0; };
       mallory.restart();
       mallory.send_number(0, *b);
+      mallory.restart();
       net.tamper = keep;
       setup.src = a->addr();
       setup.via = mallory.addr();
@@ -245,7 +246,9 @@ TEST(Sessions, AForgedSetupDoesNotStopTheHandshakeOfTheRealNode) {
     forge();
     net.run(3s);
     EXPECT_EQ(b->got, numbers(1));
-    if (victim_is_asking) EXPECT_EQ(a->got, std::vector<std::uint32_t>{9});
+    if (victim_is_asking) {
+      EXPECT_EQ(a->got, std::vector<std::uint32_t>{9});
+    }
   }
 }
 
@@ -398,10 +401,9 @@ struct Traffic {
     });
   }
   void expect_all() {
-    net.run(10s);
+    net.run(5s);
     EXPECT_EQ(a.got.size(), n);
     EXPECT_EQ(b.got.size(), n);
-    EXPECT_EQ(a.undecryptable + b.undecryptable, 0U);
   }
 };
 
@@ -424,6 +426,7 @@ TEST_P(Rekey, TenTimesAndMoreLosesNoPacket) {
   Traffic t{net, *a, *b};
   t.run(240s);
   t.expect_all();
+  EXPECT_EQ(a->undecryptable + b->undecryptable, 0U);
   EXPECT_GE(a->count<RekeyDone>(), 10U);
   EXPECT_EQ(a->count<RekeyDone>(), b->count<RekeyDone>());
   EXPECT_LE(a->halves[b->addr()].size(), 2U);
@@ -487,6 +490,7 @@ TEST(Sessions, ARekeySetupIsResentAndGivenUpAfterThirtySecondsAndTriedAgain) {
   auto [a, b] = two(net, quick());
   a->send_number(0, *b);
   net.run(1s);
+  b->got.clear();
   std::vector<Instant> setups;
   net.tamper = [&](Datagram& d) {
     if (d.kind() != SessionKind::setup) return 1;
@@ -502,7 +506,7 @@ TEST(Sessions, ARekeySetupIsResentAndGivenUpAfterThirtySecondsAndTriedAgain) {
   net.tamper = [](Datagram&) { return 1; };
   t.run(80s);
   EXPECT_GE(a->count<RekeyDone>(), 1U);
-  EXPECT_EQ(a->got.size(), t.n);
+  t.expect_all();
 }
 
 TEST(Sessions, AWorkedOutKeyIsReplacedButNotBeforeThirtySeconds) {
@@ -558,7 +562,6 @@ TEST(Sessions, AnUnprovenRekeyIsDroppedWhileThePeerStillSpeaksUnderTheOldKeys) {
   EXPECT_EQ(a->count<RekeyDone>(), 0U);
   EXPECT_EQ(b->got.size(), a->got.size());
   net.tamper = [](Datagram&) { return 1; };
-  b->undecryptable = 0;  // the probes of the keys that b never got
   t.run(60s);
   EXPECT_GE(a->count<RekeyDone>(), 1U);
   t.expect_all();
@@ -641,6 +644,7 @@ TEST(Sessions, ARestartedPeerThatOnlyListensIsFoundOutByItsSilence) {
     b->got.clear();
     std::uint32_t n = 0;
     net.run(60s, 100ms, [&] { a->send_number(n++, *b); });
+    net.run(1s);
     ASSERT_FALSE(b->got.empty());
     EXPECT_LE(b->got.front(), 450U);
     EXPECT_EQ(b->got.back(), n - 1);
