@@ -42,7 +42,8 @@ struct DropSessionRecv { NodeAddr remote; EpochId epoch; };
 struct SessionCutover { NodeAddr remote; EpochId epoch; };
 
 /// One link message of the core's own (type byte first): sealed and sent ahead of bulk traffic.
-struct SendLink { LinkId link; Buffer message; };
+/// `ce`: a datagram that is passed on and arrived marked.
+struct SendLink { LinkId link; Buffer message; bool ce = false; };
 /// One session message of the core's own. `with_coords`: clear coordinates in front (a CoordsWarmup is this with type
 /// 0x14 and an empty body, K clear). Travels over `via`.
 struct SendSession {

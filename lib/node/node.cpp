@@ -1,0 +1,484 @@
+#include "node/node.h"
+
+#include "config/load.h"
+#include "wire/session_frame.h"
+
+namespace weft {
+namespace {
+
+Duration secs(std::uint64_t s) { return std::chrono::seconds(static_cast<std::int64_t>(std::min<std::uint64_t>(s, 1U << 30))); }
+Duration millis(std::uint64_t ms) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(ms, std::uint64_t{1} << 40)));
+}
+
+StartupEpoch draw_epoch(Rng& rng) {
+  StartupEpoch e;
+  rng.fill(e.bytes);
+  return e;
+}
+
+TreeLimits tree_limits(const config::TreeSection& t) {
+  TreeLimits l;
+  l.hysteresis = t.parent_hysteresis;
+  l.damping = {secs(t.hold_down_secs), t.flap_threshold, secs(t.flap_window_secs), secs(t.flap_dampening_secs)};
+  l.reeval_interval = secs(t.reeval_interval_secs);
+  l.announce_min_interval = millis(t.announce_min_interval_ms);
+  return l;
+}
+
+BloomLimits bloom_limits(const config::BloomSection& b) {
+  BloomLimits l;
+  l.max_inbound_fpr = b.max_inbound_fpr;
+  l.debounce = millis(b.update_debounce_ms);
+  return l;
+}
+
+LookupLimits lookup_limits(const config::LookupSection& c) {
+  LookupLimits l;
+  l.ttl = c.ttl;
+  l.attempts.clear();
+  for (const auto s : c.attempt_timeouts_secs) l.attempts.push_back(secs(s));
+  l.transit.expiry = secs(c.recent_expiry_secs);
+  l.transit.forward_interval = secs(c.forward_min_interval_secs);
+  l.backoff_base = secs(c.backoff_base_secs);
+  l.backoff_cap = secs(c.backoff_max_secs);
+  return l;
+}
+
+session::Settings session_settings(const config::Config& c) {
+  const auto& n = c.node;
+  session::Settings s;
+  s.handshake_timeout = secs(n.rate_limit.handshake_timeout_secs);
+  s.resend_interval = millis(n.rate_limit.handshake_resend_interval_ms);
+  s.resend_backoff = n.rate_limit.handshake_resend_backoff;
+  s.max_resends = n.rate_limit.handshake_max_resends;
+  s.idle_timeout = secs(n.session.idle_timeout_secs);
+  s.coords_warmup_packets = n.session.coords_warmup_packets;
+  s.rekey = n.rekey.enabled;
+  s.rekey_after = secs(n.rekey.after_secs);
+  s.rekey_after_messages = n.rekey.after_messages;
+  s.stranger_burst = n.rate_limit.session_setup_burst;
+  s.stranger_rate = n.rate_limit.session_setup_rate;
+  s.known_burst = config::established_burst(c);
+  s.known_rate = config::established_rate(c);
+  s.pending_per_dest = n.session.pending_packets_per_dest;
+  s.pending_dests = n.session.pending_max_destinations;
+  return s;
+}
+
+MetricsMode mode_of(config::MmpMode m) {
+  switch (m) {
+    case config::MmpMode::lightweight: return MetricsMode::lightweight;
+    case config::MmpMode::minimal: return MetricsMode::minimal;
+    case config::MmpMode::full: break;
+  }
+  return MetricsMode::full;
+}
+
+ReportFlow::Settings report_settings(const config::NodeSection& n) {
+  return {mode_of(n.mmp.mode), mode_of(n.session_mmp.mode), {n.ecn.enabled, n.ecn.loss_threshold, n.ecn.etx_threshold}};
+}
+
+}  // namespace
+
+Node::Node(NodeOptions o, crypto::Identity identity, Rng& rng, Log& log, Now now)
+    : config_(std::move(o.config)),
+      identity_(std::move(identity)),
+      rng_(rng),
+      log_(log),
+      started_(now.mono),
+      kept_peers_(std::move(o.kept_peers)),
+      hosts_text_(std::move(o.hosts_text)),
+      allow_text_(std::move(o.allow_text)),
+      deny_text_(std::move(o.deny_text)),
+      links_(link::Settings::from(config_, o.decrypt_workers), identity_, draw_epoch(rng), rng, log, drops_,
+             [this](const PublicKey& key) -> std::optional<std::string> {
+               const auto v = acl_.check(key);
+               return v.allowed ? std::nullopt : std::optional(v.text());
+             }),
+      peering_(links_, {secs(config_.node.retry.base_interval_secs), secs(config_.node.retry.max_backoff_secs)}, rng, log),
+      tree_(identity_.addr(), now, tree_limits(config_.node.tree)),
+      bloom_(identity_.addr(), now, bloom_limits(config_.node.bloom)),
+      lookups_(identity_.addr(), lookup_limits(config_.node.lookup)),
+      coords_({config_.node.cache.coord_size, secs(config_.node.cache.coord_ttl_secs)}),
+      errors_(identity_.addr(), {.ttl = config_.node.session.default_ttl}),
+      identities_(config_.node.cache.identity_size),
+      routes_(identity_.addr(), config_.node.session.default_ttl, links_, tree_, bloom_, coords_, errors_, drops_),
+      sessions_(identity_, draw_epoch(rng), session_settings(config_), routes_, rng),
+      reports_(report_settings(config_.node), links_, sessions_, routes_, drops_),
+      tree_flow_(identity_, rng, links_, tree_, bloom_, reports_, log, drops_),
+      lookup_flow_(identity_, rng, links_, tree_, bloom_, lookups_, coords_, identities_, drops_),
+      session_flow_(identity_, sessions_, identities_, routes_, lookup_flow_, reports_, coords_, errors_, log, drops_) {
+  routes_.set_reports(reports_);
+  links_.set_transports(std::move(o.transports));
+  rebuild_names(now);
+}
+
+Node::~Node() = default;
+
+void Node::start(Now now, Outbox& out) {
+  started_up_ = true;
+  std::uint16_t mtu = 0;
+  for (const auto& t : links_.transports())
+    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  out.all(SetLocal{mtu == 0 ? std::uint16_t{1280} : mtu, config_.tun.enabled});
+  rebuild_wanted(now, out);
+  (void)tree_flow_.on_deadline(now, out);
+}
+
+// ---- from workers ---------------------------------------------------------------------------------------------------
+
+void Node::on_punt(Now now, Punt&& punt, Outbox& out) {
+  if (auto* p = std::get_if<PuntHandshake>(&punt)) {
+    links_.on_handshake(now, *p, out);
+    return take_link_events(now, out);
+  }
+  if (auto* p = std::get_if<PuntLinkProven>(&punt)) {
+    links_.on_proven(now, *p, out);
+    return take_link_events(now, out);
+  }
+  if (auto* p = std::get_if<PuntMoved>(&punt)) {
+    links_.on_moved(now, *p, out);
+    return take_link_events(now, out);
+  }
+  if (auto* p = std::get_if<PuntLinkMessage>(&punt)) return on_link_message(now, *p, out);
+  if (auto* p = std::get_if<PuntDatagram>(&punt)) return on_datagram(now, *p, out);
+  if (auto* p = std::get_if<PuntNoRoute>(&punt)) return routes_.forward(now.mono, p->link, p->ce, p->message, out);
+  if (auto* p = std::get_if<PuntSessionMessage>(&punt)) return reports_.on_session_message(now, *p, out);
+  if (auto* p = std::get_if<PuntSessionProven>(&punt)) return session_flow_.on_proven(now, *p, out);
+  if (auto* p = std::get_if<PuntTunPacket>(&punt)) return session_flow_.on_tun_packet(now, std::move(p->packet), out);
+  if (auto* p = std::get_if<PuntCoords>(&punt)) return session_flow_.on_coords(now, *p, out);
+  if (auto* p = std::get_if<PuntRouteStale>(&punt)) return routes_.on_stale(now.mono, p->dest, out);
+  if (auto* p = std::get_if<PuntPathMtu>(&punt)) return reports_.on_path_mtu_seen(now, p->remote, p->mtu, out);
+  if (auto* p = std::get_if<PuntTooBig>(&punt)) {
+    if (p->source == identity_.addr()) return reports_.on_path_mtu_claim(now, p->dest, p->mtu, out);
+    return routes_.on_too_big(now.mono, *p, out);
+  }
+}
+
+void Node::on_link_message(Now now, const PuntLinkMessage& in, Outbox& out) {
+  const link::Peer* peer = links_.find(in.link);
+  if (!peer) return drops_.add(Drop::unknown_peer);
+  const auto type = wire::link_msg_of(in.message);
+  if (!type) return drops_.add(type.error());
+  switch (*type) {
+    case wire::LinkMsg::tree_announce: return settle(now, tree_flow_.on_announce(now, *peer, in.message, out), out);
+    case wire::LinkMsg::filter_announce: return settle(now, tree_flow_.on_filter(now, *peer, in.message, out), out);
+    case wire::LinkMsg::lookup_request: return lookup_flow_.on_request(now, *peer, in.message, out);
+    case wire::LinkMsg::lookup_response:
+      return session_flow_.on_lookups(now, lookup_flow_.on_response(now, in.message, out), out);
+    case wire::LinkMsg::receiver_report: {
+      const auto heard = reports_.on_link_report(now, *peer, in, out);
+      if (heard.first_rtt) settle(now, tree_flow_.on_first_rtt(now, out), out);
+      if (heard.measured) routes_.on_costs(now.mono);
+      return;
+    }
+    case wire::LinkMsg::sender_report:
+    case wire::LinkMsg::heartbeat: return;
+    case wire::LinkMsg::disconnect: {
+      if (in.our_index != peer->current.ours && peer->current.proven) return;  // said before the keys changed
+      const auto d = wire::decode_disconnect(in.message);
+      if (!d) return drops_.add(d.error());
+      links_.on_disconnect(now, in.link, d->reason, out);
+      return take_link_events(now, out);
+    }
+    case wire::LinkMsg::envelope: return drops_.add(Drop::unknown_link_message);  // workers keep those
+  }
+}
+
+void Node::on_datagram(Now now, PuntDatagram& in, Outbox& out) {
+  const auto e = wire::decode_envelope(in.message);
+  if (!e) return drops_.add(e.error());
+  const link::Peer* via = links_.find(in.link);
+  if (!via) return drops_.add(Drop::unknown_peer);
+  if (const auto seen = wire::peek_coords(e->payload)) {
+    if (!seen->from.empty()) routes_.warm(now.mono, e->from, seen->from.path());
+    if (!seen->to.empty() && e->to != identity_.addr()) routes_.warm(now.mono, e->to, seen->to.path());
+  } else {
+    drops_.add(seen.error());
+  }
+  if (e->to == identity_.addr()) return session_flow_.on_datagram(now, via->addr, *e, out);
+  routes_.forward(now.mono, in.link, in.ce, in.message, out);
+}
+
+// ---- events between conversations -----------------------------------------------------------------------------------
+
+void Node::take_link_events(Now now, Outbox& out) {
+  for (auto events = links_.take_events(); !events.empty(); events = links_.take_events()) {
+    for (const auto& event : events) {
+      if (const auto* up = std::get_if<link::LinkUp>(&event)) {
+        const link::Peer* peer = links_.find(up->link);
+        if (!peer) continue;
+        identities_.put(up->key, now.mono);
+        reports_.on_link_up(now, *peer);
+        peering_.on_up(up->key);
+        settle(now, tree_flow_.on_link_up(now, up->addr, out), out);
+      } else if (const auto* down = std::get_if<link::LinkDown>(&event)) {
+        const auto* id = identities_.peek(down->addr);
+        const std::optional<PublicKey> key = id ? std::optional(id->key) : std::nullopt;
+        reports_.on_link_down(down->link);
+        lookup_flow_.on_link_down(down->addr);
+        session_flow_.on_link_down(now, down->addr, out);
+        settle(now, tree_flow_.on_link_down(now, down->addr, out), out);
+        if (key) peering_.on_down(now, *key, down->why);
+      } else if (const auto* re = std::get_if<link::LinkRekeyed>(&event)) {
+        if (const link::Peer* peer = links_.find(re->link)) reports_.on_link_rekeyed(now, *peer);
+        settle(now, tree_flow_.on_link_rekeyed(now, re->addr, out), out);
+      } else if (const auto* ended = std::get_if<link::DialEnded>(&event)) {
+        peering_.on_dial_ended(now, ended->key, ended->to, ended->why);
+      }
+    }
+  }
+}
+
+void Node::settle(Now now, const TreeFlow::Effects& fx, Outbox& out) {
+  if (fx.drop_paths_through_us) coords_.drop_through(identity_.addr());
+  if (fx.drop_foreign_roots) coords_.drop_foreign_roots(tree_.root());
+  if (fx.clear_lookup_backoff) lookups_.clear_backoff();
+  if (fx.path_changed) session_flow_.on_own_path_changed(now, out);
+  if (!fx.routes_changed) return;
+  routes_.on_change(now.mono, out);
+  lookup_flow_.on_change(now, out);
+  session_flow_.on_routes_changed(now, out);
+}
+
+void Node::on_resolved(Now now, std::uint64_t ticket, const std::vector<Endpoint>& endpoints, const std::string& error,
+                       Outbox& out) {
+  peering_.on_resolved(now, ticket, endpoints, error, out);
+  take_link_events(now, out);
+}
+
+void Node::on_network_change(Now now, Outbox& out) {
+  links_.on_network_change(now, out);
+  peering_.on_network_change(now);
+  take_link_events(now, out);
+}
+
+void Node::on_kernel_drops(Now, std::uint64_t total, Outbox& out) { reports_.on_kernel_drops(total, out); }
+
+void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbox& out) {
+  links_.set_transports(std::move(transports));
+  if (!started_up_) return;
+  std::uint16_t mtu = 0;
+  for (const auto& t : links_.transports())
+    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  if (mtu != 0) out.all(SetLocal{mtu, config_.tun.enabled});
+  peering_.on_network_change(now);
+}
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+std::optional<Instant> Node::deadline() const {
+  std::optional<Instant> next;
+  for (const auto& d : {links_.deadline(), peering_.deadline(), tree_flow_.deadline(), lookup_flow_.deadline(),
+                        session_flow_.deadline(), reports_.deadline(), routes_.deadline()})
+    if (d && (!next || *d < *next)) next = d;
+  return next;
+}
+
+void Node::on_deadline(Now now, Outbox& out) {
+  links_.on_deadline(now, out);
+  take_link_events(now, out);
+  peering_.on_deadline(now, out);
+  take_link_events(now, out);
+  if (const auto d = tree_flow_.deadline(); d && *d <= now.mono) settle(now, tree_flow_.on_deadline(now, out), out);
+  session_flow_.on_lookups(now, lookup_flow_.on_deadline(now, out), out);
+  session_flow_.on_deadline(now, out);
+  reports_.on_deadline(now, out);
+  routes_.on_deadline(now.mono, out);
+}
+
+void Node::on_tick(Now now, std::uint64_t packets_in, std::uint64_t packets_out, std::uint64_t bytes_in,
+                   std::uint64_t bytes_out) {
+  NodeSample s;
+  if (const auto n = bloom_.mesh_size()) s.mesh_size = static_cast<double>(*n);
+  s.tree_depth = static_cast<double>(tree_.path().size() - 1);
+  s.peer_count = static_cast<double>(links_.peers().size());
+  s.active_sessions = static_cast<double>(sessions_.size());
+  s.parent_switches = parent_switches();
+  s.packets_in = packets_in;
+  s.packets_out = packets_out;
+  s.bytes_in = bytes_in;
+  s.bytes_out = bytes_out;
+  std::vector<PeerSample> peers;
+  double loss = 0;
+  for (const auto& [addr, peer] : links_.peers()) {
+    PeerSample p;
+    p.peer = addr;
+    if (const LinkQuality* q = reports_.quality(peer.link)) {
+      p.srtt_ms = q->srtt_ms();
+      p.loss_rate = q->loss();
+      loss += q->loss();
+    }
+    p.bytes_in = peer.stats->bytes_recv.get();
+    p.bytes_out = peer.stats->bytes_sent.get();
+    p.packets_in = peer.stats->frames_recv.get();
+    p.packets_out = peer.stats->frames_sent.get();
+    p.ecn_ce = peer.stats->ce_recv.get();
+    peers.push_back(p);
+  }
+  if (!peers.empty()) s.loss_rate = loss / static_cast<double>(peers.size());
+  history_.tick(now.mono, s, peers);
+}
+
+// ---- names and lists ------------------------------------------------------------------------------------------------
+
+Result<names::DnsReply, Drop> Node::on_dns(Now now, Bytes query) {
+  auto reply = names::answer_dns(query, config_.dns.ttl, hosts_);
+  if (reply && reply->prime) identities_.put(*reply->prime, now.mono);
+  if (!reply) drops_.add(reply.error());
+  return reply;
+}
+
+void Node::rebuild_names(Now now) {
+  hosts_ = {};
+  const auto alias = [&](const config::Peer& p) {
+    if (!p.alias) return;
+    if (const auto key = crypto::parse_npub(p.npub); key && !hosts_.put(*p.alias, *key))
+      log_(Level::warn, "alias", "alias \"{}\" is not a host name (1 to 63 of A-Z a-z 0-9 -) and is not resolved", *p.alias);
+  };
+  for (const auto& p : config_.peers) alias(p);
+  for (const auto& p : kept_peers_) alias(p);
+  const auto file = names::parse_hosts(hosts_text_);
+  for (const auto& w : file.warnings) log_(Level::warn, "hosts", "hosts line {}: {}", w.line, w.text);
+  hosts_.put_all(file.map);
+  for (const auto& [name, key] : hosts_.entries()) identities_.put(key, now.mono);
+  acl_ = acl::Acl::parse(allow_text_, deny_text_,
+                         [&](std::string_view name) { return names::resolve_name(hosts_, names::lower_case(name)); });
+  for (const auto& w : acl_.warnings()) log_(Level::warn, "acl", "{} line {}: {}", w.file, w.line, w.text);
+}
+
+void Node::set_hosts(Now now, std::string_view hosts_text) {
+  hosts_text_ = hosts_text;
+  rebuild_names(now);
+}
+
+void Node::set_acl(Now now, std::string_view allow_text, std::string_view deny_text) {
+  allow_text_ = allow_text;
+  deny_text_ = deny_text;
+  rebuild_names(now);
+}
+
+void Node::set_peers(Now now, const std::vector<config::Peer>& peers, Outbox& out) {
+  config_.peers = peers;
+  rebuild_names(now);
+  rebuild_wanted(now, out);
+}
+
+void Node::rebuild_wanted(Now now, Outbox& out) {
+  std::vector<link::Wanted> wanted;
+  const auto add = [&](const config::Peer& p, bool kept) {
+    const auto key = crypto::parse_npub(p.npub);
+    if (!key) return log_(Level::warn, "peer", "peer \"{}\" skipped: {}", p.npub, key.error());
+    if (identity_.is_me(*key)) return log_(Level::warn, "peer", "peer {} skipped: it is this node itself", p.npub);
+    if (std::ranges::any_of(wanted, [&](const auto& w) { return w.key == *key; })) return;
+    identities_.put(*key, now.mono);
+    wanted.push_back({*key, p.alias.value_or(""), p.addresses, p.connect_policy == config::ConnectPolicy::auto_connect,
+                      p.auto_reconnect, kept});
+  };
+  for (const auto& p : config_.peers) add(p, false);
+  for (const auto& p : kept_peers_) add(p, true);
+  peering_.set(now, std::move(wanted), out);
+  take_link_events(now, out);
+}
+
+std::string Node::display_name(const NodeAddr& addr) const {
+  const auto* id = identities_.peek(addr);
+  return names::display_name(hosts_, "", addr, id ? &id->key : nullptr);
+}
+
+Result<PublicKey, std::string> Node::find_key(std::string_view text) const {
+  if (text.starts_with("npub1")) {
+    const auto key = crypto::parse_npub(text);
+    if (!key) return bad(std::string(key.error()));
+    return *key;
+  }
+  if (const auto key = names::resolve_name(hosts_, names::lower_case(text))) return *key;
+  return bad("\"" + std::string(text) + "\" is neither an npub nor a name in the hosts file or among the peers' aliases");
+}
+
+// ---- operators' wishes ----------------------------------------------------------------------------------------------
+
+Result<Node::Connected, std::string> Node::connect(Now now, std::string_view who, std::string_view address,
+                                                   std::string_view transport, Outbox& out) {
+  if (draining_) return bad(std::string("node shutting down"));
+  const auto key = find_key(who);
+  if (!key) return bad(key.error());
+  const config::PeerAddress a{std::string(transport), std::string(address), 100};
+  const auto to = Endpoint::parse(address);
+  if (!to) {
+    if (!HostPort::parse(address)) return bad("\"" + std::string(address) + "\" is not HOST:PORT");
+    // A host name: looked up without blocking, like a peer of the configuration that is tried once.
+    link::Wanted once{*key, "", {a}, true, false, false};
+    if (peering_.wanted().contains(*key)) once = peering_.wanted().at(*key).want, once.addresses.push_back(a);
+    peering_.add(now, std::move(once), out);
+    take_link_events(now, out);
+    return Connected{*key, links_.find(crypto::node_addr_of(*key)) != nullptr};
+  }
+  const bool live = links_.find(crypto::node_addr_of(*key)) != nullptr;
+  if (to->is_mesh()) return bad(std::string("an address inside the mesh (fd00::/8) cannot carry a link; give the peer's address on the network below"));
+  const auto t = peering_.transport_for(a.kind(), a.instance(), *to);
+  if (!t) return bad("no transport is up for " + a.transport + " to " + to->text());
+  identities_.put(*key, now.mono);
+  if (const auto link = links_.dial(now, *key, *t, *to, out); !link) return bad(link.error());
+  return Connected{*key, live};
+}
+
+Result<PublicKey, std::string> Node::disconnect(Now now, std::string_view who, Outbox& out) {
+  const auto key = find_key(who);
+  if (!key) return bad("invalid npub '" + std::string(who) + "': " + key.error());
+  if (!links_.disconnect(now, crypto::node_addr_of(*key), wire::DisconnectReason::configuration_change,
+                         link::End::operator_asked, out))
+    return bad("peer not found: " + std::string(who));
+  take_link_events(now, out);
+  return *key;
+}
+
+Result<PublicKey, std::string> Node::add_peer(Now now, const config::Peer& peer, Outbox& out) {
+  const auto key = crypto::parse_npub(peer.npub);
+  if (!key) return bad(std::string(key.error()));
+  if (identity_.is_me(*key)) return bad(std::string("that is this node's own key"));
+  const auto is_it = [&](const config::Peer& p) {
+    const auto k = crypto::parse_npub(p.npub);
+    return k && *k == *key;
+  };
+  if (std::ranges::any_of(config_.peers, is_it)) return bad(std::string("this peer is in the configuration file already; change it there"));
+  std::erase_if(kept_peers_, is_it);
+  kept_peers_.push_back(peer);
+  rebuild_names(now);
+  rebuild_wanted(now, out);
+  keep(out);
+  return *key;
+}
+
+Result<PublicKey, std::string> Node::remove_peer(Now now, std::string_view who, Outbox& out) {
+  const auto key = find_key(who);
+  if (!key) return bad(key.error());
+  const auto is_it = [&](const config::Peer& p) {
+    const auto k = crypto::parse_npub(p.npub);
+    return k && *k == *key;
+  };
+  if (std::erase_if(kept_peers_, is_it) == 0) {
+    if (std::ranges::any_of(config_.peers, is_it))
+      return bad(std::string("this peer is in the configuration file; remove it there and reload"));
+    return bad("peer not found: " + std::string(who));
+  }
+  peering_.remove(*key);
+  links_.disconnect(now, crypto::node_addr_of(*key), wire::DisconnectReason::configuration_change, link::End::operator_asked, out);
+  take_link_events(now, out);
+  rebuild_names(now);
+  rebuild_wanted(now, out);
+  keep(out);
+  return *key;
+}
+
+void Node::keep(Outbox& out) const { out.push(KeepPeers{config::peers_text(kept_peers_)}); }
+
+void Node::drain(Now now, Outbox& out) {
+  draining_ = true;
+  peering_.stop();
+  links_.drain(now, out);
+  take_link_events(now, out);
+}
+
+}  // namespace weft
