@@ -125,5 +125,33 @@ def handshakes():
         put(target, "claim_no_point", claim + b"\5" * 33)
 
 
-for part in (link_frames, envelopes, sessions, gossip, reports, packets, handshakes):
+def super_packets():
+    # Byte 0 even: a virtio-net header and a packet; odd: a burst, each packet with a byte that says what to repair.
+    def ip6(protocol, rest):
+        return struct.pack(">IHBB", 6 << 28, len(rest), protocol, 64) + b"\xfd" + bytes(15) + b"\xfd\1" + bytes(14) + rest
+
+    def tcp(seq, flags, data):
+        return ip6(6, struct.pack(">HHIIBBHHH", 1000, 80, seq, 7, 8 << 4, flags, 500, 0, 0) + b"\1" * 12 + data)
+
+    def udp(data):
+        return ip6(17, struct.pack(">HHHH", 1000, 53, 8 + len(data), 0) + data)
+
+    def vnet(flags, kind, step, offset, start=40):
+        return b"\0" + struct.pack("<BBHHHH", flags, kind, 72, step, start, offset)
+
+    def burst(*packets):
+        return b"\1" + b"".join(b"\3" + struct.pack("<H", len(p)) + p for p in packets)
+
+    put("offload", "tso", vnet(1, 0x84, 30, 16) + tcp(0xfffffff0, 0x99, bytes(range(100))))
+    put("offload", "uso", vnet(1, 5, 40, 6) + udp(bytes(range(100))))
+    put("offload", "uso_options", vnet(1, 5, 40, 6, 48) + ip6(60, b"\x11\0\1\4" + bytes(4) + udp(bytes(90))[40:]))
+    put("offload", "open_sum", vnet(1, 0, 0, 6) + udp(b"data"))
+    put("offload", "plain", vnet(0, 0, 0, 0) + udp(b"data"))
+    put("offload", "tcp_burst", burst(*(tcp(1 + 20 * i, 0x18 if i == 3 else 0x10, bytes([i]) * 20) for i in range(6))))
+    put("offload", "udp_burst", burst(udp(b"a" * 20), udp(b"b" * 20), udp(b"c" * 9), udp(b"d" * 9)))
+    put("offload", "mixed_burst", burst(udp(b"a" * 20), tcp(1, 0x10, b"x" * 20), ip6(44, udp(b"")[40:]), udp(b"b" * 20),
+                                        tcp(21, 0x10, b""), tcp(21, 0x11, b"y" * 20)))
+
+
+for part in (link_frames, envelopes, sessions, gossip, reports, packets, handshakes, super_packets):
     part()
