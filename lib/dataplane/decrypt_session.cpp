@@ -113,6 +113,8 @@ void DecryptShard::Impl::account(Instant now, const Inner& m, const wire::Sessio
     st.spin.store(home.spin.bit(), std::memory_order_relaxed);
     st.epoch_frames_recv.add(1);
     st.epoch_highest.set(m.half->recv.window.highest());
+  } else if (m.half->recv.epoch < home.current) {
+    st.older_epoch_recv.set(now);
   }
   if (!newest) return;
   st.last_path_mtu.set(m.path_mtu);
