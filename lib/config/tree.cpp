@@ -204,7 +204,8 @@ Result<Tree, Complaint> parse_tree(const Source& file) {
   if (const int line = bad_line(file.text); line >= 0)
     return bad(refusal(file, line, "not text: a control character, or not UTF-8"));
   try {
-    // yaml-cpp takes the end of the text for the end of an open quote; a document's end inside one it refuses.
+    // yaml-cpp takes the end of the text for the end of an open quote; a document's end inside one it
+    // refuses.
     std::istringstream in(file.text + "\n...\n");
     YAML::Parser parser(in);
     Builder first(file.name);
@@ -216,8 +217,13 @@ Result<Tree, Complaint> parse_tree(const Source& file) {
   } catch (const Refused& r) {
     return bad(refusal(file, r.line, r.problem));
   } catch (const YAML::Exception& e) {
-    const bool open_quote = e.msg == YAML::ErrorMsg::DOC_IN_SCALAR;
-    return bad(refusal(file, e.mark.line, "not valid YAML: " + (open_quote ? "a quote is not closed" : e.msg)));
+    if (e.msg != YAML::ErrorMsg::DOC_IN_SCALAR)
+      return bad(refusal(file, e.mark.line, "not valid YAML: " + e.msg));
+    // yaml-cpp names the end; the last quotation mark is the likely beginning.
+    const auto last = std::string_view(file.text).find_last_of("\"'");
+    const auto line =
+        std::count(file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(last + 1), '\n');
+    return bad(refusal(file, static_cast<int>(line), "not valid YAML: a quote is not closed"));
   }
 }
 

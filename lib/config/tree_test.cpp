@@ -30,7 +30,7 @@ TEST(Tree, BadYamlNamesFileAndLine) {
   EXPECT_EQ(problem("a: 1\n\tb: 2\n").rfind("f.yaml:2: error: not valid YAML", 0), 0U)
       << problem("a: 1\n\tb: 2\n");
   EXPECT_EQ(problem("a: [1, 2\nb: 3\n").rfind("f.yaml:", 0), 0U);
-  EXPECT_NE(problem("a: \"open\n"), "accepted");
+  EXPECT_EQ(problem("a: 1\nb: \"open\nc: 3\n"), "f.yaml:2: error: not valid YAML: a quote is not closed");
   EXPECT_NE(problem("a: *nobody\n"), "accepted");
 }
 
