@@ -123,11 +123,12 @@ void DecryptShard::apply(Instant now, Command&& command, ShardIo& io) {
 // ---- frames ---------------------------------------------------------------------------------------------------------
 
 void DecryptShard::Impl::on_read(Instant now, TransportId transport, const WireRead& read, ShardIo& io) {
+  if (read.data.empty()) return stats.drops.add(Drop::too_short);
   const std::size_t segment = read.segment == 0 ? read.data.size() : read.segment;
   std::size_t size = read.data.size();
   if (read.truncated) {  // what was cut is the last datagram
     stats.drops.add(Drop::truncated_datagram);
-    size = segment == 0 || size <= segment ? 0 : (size - 1) / segment * segment;
+    size = size <= segment ? 0 : (size - 1) / segment * segment;
   }
   for (std::size_t at = 0; at < size; at += segment)
     admit(now, transport, read.from, read.data.subspan(at, std::min(segment, size - at)), io);
