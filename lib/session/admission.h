@@ -1,8 +1,8 @@
 /// How many session setups a link peer may hand us. Spent before any curve operation.
 ///
-/// Keyed by the authenticated link peer, never by the claimed source: a flood with forged sources costs the flooder's
-/// own share. Strangers and sources with a session draw from separate buckets, so that a flood of new ones leaves
-/// rekeys alone.
+/// Keyed by the authenticated link peer, never by the claimed source: a flood with forged sources costs the
+/// flooder's own share. Strangers and sources with a session draw from separate buckets, so that a flood of
+/// new ones leaves rekeys alone.
 #pragma once
 
 #include "base/bucket.h"

@@ -32,8 +32,9 @@ Result<void, Drop> Sessions::on_signal(Instant now, const NodeAddr& src, Bytes p
 bool Sessions::send_warmup(Instant now, Peer& p, Outbox& out) {
   const auto hop = p.settles_at ? std::nullopt : around_.hop_to(now, p.remote, out);
   if (!hop) return false;
-  out.home(p.home, SendSession{p.remote, hop->link, static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup),
-                               true, {}});
+  out.home(
+      p.home,
+      SendSession{p.remote, hop->link, static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup), true, {}});
   return true;
 }
 
@@ -88,7 +89,7 @@ void Sessions::coords_changed(const NodeAddr& remote, Outbox& out) {
   if (refresh_coords(*p)) emit_session(*p, out);
 }
 
-// ---- waiting packets -----------------------------------------------------------------------------------------------
+// ---- waiting packets ----
 
 Result<void, Drop> Sessions::queue_packet(Instant now, const NodeAddr& remote, Buffer packet, Outbox& out) {
   const bool room = pending_.put(now, remote, std::move(packet));

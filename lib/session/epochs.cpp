@@ -1,15 +1,17 @@
 /// Key epochs: installing, proving, changing over, draining.
 ///
-/// A weft initiator does not change over after two seconds and hope. It seals one CoordsWarmup under the new keys shortly
-/// after the third message; that frame makes any responder change over, and the first frame back under the new keys is
-/// the proof on which we do. Until then both sides go on with the old keys, so no pattern of loss costs a packet.
+/// A weft initiator does not change over after two seconds and hope. It seals one CoordsWarmup under the new
+/// keys shortly after the third message; that frame makes any responder change over, and the first frame back
+/// under the new keys is the proof on which we do. Until then both sides go on with the old keys, so no
+/// pattern of loss costs a packet.
 #include "session/peer.h"
 #include "wire/session_frame.h"
 
 namespace weft::session {
 
 /// The epoch `e` has its keys: the receiving half goes home first, then whatever lets the other side use it.
-void Sessions::install(Instant now, Peer& p, std::unique_ptr<Epoch> e, crypto::HandshakeKeys keys, Outbox& out) {
+void Sessions::install(Instant now, Peer& p, std::unique_ptr<Epoch> e, crypto::HandshakeKeys keys,
+                       Outbox& out) {
   e->id = EpochId{++last_epoch_};
   e->start = now;
   e->send = std::make_shared<SendKey>(std::move(keys.send));
@@ -79,10 +81,8 @@ Result<void, Drop> Sessions::on_proven(Instant now, const PuntSessionProven& pro
     if (p->previous && p->previous->id == proof.epoch) return {};
     return bad(Drop::bad_state);
   }
-  if (next)
-    cut_over(now, *p, out);
-  else if (p->settles_at)
-    settle(now, *p, out);
+  if (next) cut_over(now, *p, out);
+  else if (p->settles_at) settle(now, *p, out);
   Epoch& e = *p->current;
   e.repair.reset();
   const bool news = !e.proven;
@@ -115,7 +115,8 @@ void Sessions::send_msg3(Instant now, const Peer& p, Epoch& e, Outbox& out) {
   if (p.current.get() != &e || p.previous) e.repair->probe_at = now + kProbeDelay;
 }
 
-/// An empty CoordsWarmup, sealed here because no worker sends under `e` yet. Its counter comes from the same SendKey.
+/// An empty CoordsWarmup, sealed here because no worker sends under `e` yet. Its counter comes from the same
+/// SendKey.
 void Sessions::send_probe(Instant now, const Peer& p, const Epoch& e, Outbox& out) {
   const auto hop = around_.hop_to(now, p.remote, out);
   const auto counter = e.send->reserve(1);
@@ -133,13 +134,14 @@ void Sessions::send_probe(Instant now, const Peer& p, const Epoch& e, Outbox& ou
   std::array<std::uint8_t, wire::kSessionInner> inner{};
   wire::write_session_inner(
       inner, {wire_ms(e.start, now), static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup), false, {}});
-  crypto::seal_once(crypto::Secret32{e.send->key.view()}, *counter, Bytes{f}.first(wire::kSessionHeader), inner,
-                    f.data() + at);
+  crypto::seal_once(crypto::Secret32{e.send->key.view()}, *counter, Bytes{f}.first(wire::kSessionHeader),
+                    inner, f.data() + at);
   e.send->bytes.fetch_add(wire::kSessionInner + wire::kTag, std::memory_order_relaxed);
   around_.send_datagram(now, p.remote, std::move(f), out);
 }
 
-/// Age counts from the current epoch; the jitter keeps two sides that came up together from crossing each time.
+/// Age counts from the current epoch; the jitter keeps two sides that came up together from crossing each
+/// time.
 void Sessions::plan_rekey(Instant now, Peer& p, Duration not_before) {
   p.rekey_at = kNever;
   if (!settings_.rekey) return;

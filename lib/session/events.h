@@ -33,7 +33,8 @@ struct RekeyDone {
   NodeAddr remote;
   Instant epoch_start;
 };
-/// A signal says that the coordinates lead nowhere: forget them and the learnt path MTU. A WantLookup follows.
+/// A signal says that the coordinates lead nowhere: forget them and the learnt path MTU. A WantLookup
+/// follows.
 struct DropCoords {
   NodeAddr remote;
 };
@@ -54,7 +55,7 @@ struct Unreachable {
   std::vector<Buffer> packets;
 };
 
-using Event =
-    std::variant<SessionUp, SessionDown, KeyLearned, RekeyDone, DropCoords, WantLookup, PathMtuReport, Unreachable>;
+using Event = std::variant<SessionUp, SessionDown, KeyLearned, RekeyDone, DropCoords, WantLookup,
+                           PathMtuReport, Unreachable>;
 
 }  // namespace weft::session

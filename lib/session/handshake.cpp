@@ -25,7 +25,8 @@ Result<void, Drop> Sessions::open(Instant now, const NodeAddr& remote, const Pub
 Result<void, Drop> Sessions::ask(Instant now, Peer& p, const PublicKey& key, Outbox& out) {
   auto xk = crypto::XkInitiator::start(key, rng_);
   if (!xk) return bad(xk.error());
-  p.question.emplace(Question{std::move(*xk), now + settings_.resend_interval, now + settings_.handshake_timeout});
+  p.question.emplace(
+      Question{std::move(*xk), now + settings_.resend_interval, now + settings_.handshake_timeout});
   // They asked first: their handshake gets the time of one resend before ours crosses it.
   if (!p.answers.empty()) return {};
   if (send_setup(now, p, out)) return {};
@@ -74,10 +75,10 @@ Result<void, Drop> Sessions::on_setup(Instant now, const NodeAddr& src, const No
   return {};
 }
 
-/// Answers a setup. A question of ours that loses the tie-break stays: the setup may be forged, and the other side
-/// drops ours if it is not.
-Result<void, Drop> Sessions::answer(Instant now, Peer& p, const NodeAddr& via, const wire::SessionSetup& setup,
-                                    Outbox& out) {
+/// Answers a setup. A question of ours that loses the tie-break stays: the setup may be forged, and the other
+/// side drops ours if it is not.
+Result<void, Drop> Sessions::answer(Instant now, Peer& p, const NodeAddr& via,
+                                    const wire::SessionSetup& setup, Outbox& out) {
   auto xk = crypto::XkResponder::read_msg1(self_, setup.noise, startup_, rng_);
   if (!xk) return bad(xk.error());
   if (!p.current)
@@ -96,8 +97,8 @@ Result<void, Drop> Sessions::answer(Instant now, Peer& p, const NodeAddr& via, c
   return {};
 }
 
-/// A place for one more half-open stranger. A full share gives up its oldest: an honest handshake needs one round trip,
-/// a flood's never end.
+/// A place for one more half-open stranger. A full share gives up its oldest: an honest handshake needs one
+/// round trip, a flood's never end.
 Result<void, Drop> Sessions::make_room(const NodeAddr& src, const NodeAddr& via) {
   if (half_open_ < kMaxHalfOpenPerVia) return {};
   std::size_t of_via = 0;
@@ -129,6 +130,7 @@ Result<void, Drop> Sessions::on_ack(Instant now, const NodeAddr& src, Bytes payl
   for (Epoch* e : {p->pending.get(), p->current.get()})
     if (e != nullptr && e->repair && e->repair->answered == ack->noise) return repeat_msg3(now, *p, *e, out);
   if (!p->question) return bad(Drop::bad_state);
+  if (!ack_reads_.take(now)) return bad(Drop::setup_rate);
   auto done = p->question->xk.read_msg2(self_, ack->noise, startup_);
   if (!done) return bad(Drop::ack_failed);
 
@@ -176,10 +178,8 @@ Result<void, Drop> Sessions::on_msg3(Instant now, const NodeAddr& src, Bytes pay
       // Somebody finished a handshake under an address that is not theirs. Others may be in flight.
       p->answers.erase(p->answers.begin() + static_cast<std::ptrdiff_t>(i));
       if (!p->current) --half_open_;
-      if (p->empty())
-        forget(src);
-      else
-        schedule(*p);
+      if (p->empty()) forget(src);
+      else schedule(*p);
       return bad(Drop::key_mismatch);
     }
     p->last_asked = p->answers[i].asked;

@@ -1,8 +1,9 @@
 /// What is kept of one remote node. Private to this room.
 ///
-/// First contact and rekey are the same exchange beside the same slots: a Question is a setup of ours that waits for
-/// its answer, an Answer is one of theirs that waits for the third message, and whichever completes becomes `current`
-/// when there is none, else `pending` until it is proven. Neither touches the keys in use, so nothing forged does.
+/// First contact and rekey are the same exchange beside the same slots: a Question is a setup of ours that
+/// waits for its answer, an Answer is one of theirs that waits for the third message, and whichever completes
+/// becomes `current` when there is none, else `pending` until it is proven. Neither touches the keys in use,
+/// so nothing forged does.
 #pragma once
 
 #include "crypto/xk.h"
@@ -32,7 +33,7 @@ struct Answer {
 struct Repair {
   crypto::XkMsg2 answered;  // the ack's noise part: a repeat of it asks for the same third message
   crypto::XkMsg3 msg3;
-  Instant resend_at;         // kNever: on repeated acks only
+  Instant resend_at;          // kNever: on repeated acks only
   Instant probe_at = kNever;  // when to show the keys; after each msg3 of a rekey
   Instant expires;
   Instant not_before;  // pace of answers to repeated acks
@@ -57,9 +58,11 @@ struct Peer {
   Instant created;
   std::optional<PublicKey> key;
   std::optional<Question> question;
-  std::vector<Answer> answers;                // oldest first
-  std::optional<crypto::XkMsg1> last_asked;  // setup that the newest answered epoch came from: late copies mean nothing
-  std::optional<crypto::XkMsg3> last_msg3;   // and its end: a copy says that they have not heard us under it
+  std::vector<Answer> answers;  // oldest first
+  // Of the newest epoch that we answered: late copies of the setup mean nothing, a copy of the third message
+  // says that they have not heard us under it.
+  std::optional<crypto::XkMsg1> last_asked;
+  std::optional<crypto::XkMsg3> last_msg3;
   std::unique_ptr<Epoch> current, pending, previous;
 
   // Meaningful while there is a current epoch.
@@ -71,7 +74,7 @@ struct Peer {
   std::shared_ptr<SessionStats> stats;
   std::shared_ptr<const wire::Path> own_coords, dest_coords;  // as the workers have them
   std::uint16_t path_mtu = 65535;
-  Instant drain_from;                  // cutover to the current epoch
+  Instant drain_from;  // cutover to the current epoch
   Instant rekey_at = kNever;
   std::optional<Instant> asked_again;  // when they last sent a setup beside the live session
   Instant review_at;

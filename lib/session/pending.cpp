@@ -42,10 +42,8 @@ std::optional<std::pair<NodeAddr, std::vector<Buffer>>> Pending::take_expired(In
     q.pop_front();
   }
   packets_ -= old.size();
-  if (q.empty())
-    queues_.erase(it);
-  else
-    due_.set(*dest, q.front().since + kPendingAge);
+  if (q.empty()) queues_.erase(it);
+  else due_.set(*dest, q.front().since + kPendingAge);
   return std::pair{*dest, std::move(old)};
 }
 

@@ -17,7 +17,8 @@ class Pending {
  public:
   Pending(std::size_t per_dest, std::size_t dests) : per_dest_(per_dest), dests_(dests) {}
 
-  /// False when something had to go: the oldest packet to `dest`, or this one when the table of destinations is full.
+  /// False when something had to go: the oldest packet to `dest`, or this one when the table of destinations
+  /// is full.
   bool put(Instant now, const NodeAddr& dest, Buffer packet);
   /// All that waits for `dest`, oldest first.
   std::vector<Buffer> take(const NodeAddr& dest);

@@ -1,6 +1,7 @@
 /// Two or more nodes' sessions, each with a stand-in for its workers, over a wire that a test may spoil.
 ///
-/// The stand-in seals and opens with the keys that Sessions handed out, so "no packet was lost" is about real keys.
+/// The stand-in seals and opens with the keys that Sessions handed out, so "no packet was lost" is about real
+/// keys.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -219,11 +220,12 @@ inline void Side::seal(const NodeAddr& to, wire::SessionMsg type, Bytes body) {
   const bool data = type == wire::SessionMsg::data;
   wire::write_session_header(f, {false, data && s.k, size, *counter});
   Buffer inner(wire::kSessionInner);
-  wire::write_session_inner(inner, {wire_ms(s.epoch_start, net.now), static_cast<std::uint8_t>(type), false, {}});
+  wire::write_session_inner(inner,
+                            {wire_ms(s.epoch_start, net.now), static_cast<std::uint8_t>(type), false, {}});
   inner.insert(inner.end(), body.begin(), body.end());
   f.resize(wire::kSessionHeader + inner.size() + wire::kTag);
-  crypto::seal_once(crypto::Secret32{s.key->key.view()}, *counter, Bytes{f}.first(wire::kSessionHeader), inner,
-                    f.data() + wire::kSessionHeader);
+  crypto::seal_once(crypto::Secret32{s.key->key.view()}, *counter, Bytes{f}.first(wire::kSessionHeader),
+                    inner, f.data() + wire::kSessionHeader);
   if (data) {
     s.stats->packets_sent.add(1);
     s.stats->last_data_sent.set(net.now);
@@ -240,7 +242,8 @@ inline void Side::open(const Datagram& d) {
     auto& r = h.recv;
     if (r.window.check(f->header.counter)) continue;
     Buffer plain(f->ciphertext.size() - wire::kTag);
-    if (!crypto::open_once(crypto::Secret32{r.key.view()}, f->header.counter, f->aad, f->ciphertext, plain.data()))
+    if (!crypto::open_once(crypto::Secret32{r.key.view()}, f->header.counter, f->aad, f->ciphertext,
+                           plain.data()))
       continue;
     r.window.accept(f->header.counter);
     const auto inner = wire::decode_session_inner(plain);
@@ -267,11 +270,20 @@ inline void Side::receive(const Datagram& d) {
   if (!kind) return;
   Outbox out;
   switch (*kind) {
-    case wire::SessionKind::sealed: return open(d);
-    case wire::SessionKind::setup: note(sessions->on_setup(net.now, d.src, d.via, d.payload, out)); break;
-    case wire::SessionKind::ack: note(sessions->on_ack(net.now, d.src, d.payload, out)); break;
-    case wire::SessionKind::msg3: note(sessions->on_msg3(net.now, d.src, d.payload, out)); break;
-    case wire::SessionKind::signal: note(sessions->on_signal(net.now, d.src, d.payload, out)); break;
+    case wire::SessionKind::sealed:
+      return open(d);
+    case wire::SessionKind::setup:
+      note(sessions->on_setup(net.now, d.src, d.via, d.payload, out));
+      break;
+    case wire::SessionKind::ack:
+      note(sessions->on_ack(net.now, d.src, d.payload, out));
+      break;
+    case wire::SessionKind::msg3:
+      note(sessions->on_msg3(net.now, d.src, d.payload, out));
+      break;
+    case wire::SessionKind::signal:
+      note(sessions->on_signal(net.now, d.src, d.payload, out));
+      break;
   }
   apply(out);
 }
@@ -296,7 +308,8 @@ inline void Side::apply(Outbox& out) {
       if (auto* r = std::get_if<AddSessionRecv>(&c)) {
         halves[r->recv.remote].push_back({std::move(r->recv)});
       } else if (auto* x = std::get_if<DropSessionRecv>(&c)) {
-        const auto n = std::erase_if(halves[x->remote], [&](const Half& h) { return h.recv.epoch == x->epoch; });
+        const auto n =
+            std::erase_if(halves[x->remote], [&](const Half& h) { return h.recv.epoch == x->epoch; });
         EXPECT_EQ(n, 1U) << "dropped a half that was never there";
       } else if (auto* cut = std::get_if<SessionCutover>(&c)) {
         current[cut->remote] = cut->epoch;

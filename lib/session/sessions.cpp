@@ -36,7 +36,7 @@ void Sessions::remove(const NodeAddr& remote, Outbox& out) {
 
 bool Sessions::established(const NodeAddr& remote) const {
   const Peer* p = find(remote);
-  return p != nullptr && p->current;
+  return p != nullptr && p->current && !p->settles_at;
 }
 
 std::size_t Sessions::size() const { return peers_.size(); }
@@ -51,10 +51,8 @@ View Sessions::view_of(const Peer& p) const {
     v.state = p.question ? State::initiating : State::awaiting_msg3;
     v.is_initiator = p.question.has_value();
     v.last_activity = p.created;
-    if (p.question)
-      v.key = p.question->xk.responder();
-    else if (!p.answers.empty())
-      v.resend_count = p.answers.back().resends;
+    if (p.question) v.key = p.question->xk.responder();
+    else if (!p.answers.empty()) v.resend_count = p.answers.back().resends;
     return v;
   }
   v.state = State::established;

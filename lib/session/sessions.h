@@ -1,10 +1,10 @@
 /// All end-to-end sessions of this node: handshakes, rekeys, coordinates warm-up, and packets that wait.
 ///
-/// Keys      leave for the workers as soon as both sides have them: AddSessionRecv to the session's home (one worker for
-///           its life), SetSession to all at cutover. A receiving half is always on its way before the message goes out
-///           that lets the peer use it.
-/// Inputs    decoded here from whole session payloads, so that hostile bytes meet one door. The node has already taken
-///           note of coordinates that a handshake carries (as any node in passing does).
+/// Keys      leave for the workers as soon as both sides have them: AddSessionRecv to the session's home (one
+///           worker for its life), SetSession to all at cutover. A receiving half is always on its way before
+///           the message goes out that lets the peer use it.
+/// Inputs    decoded here from whole session payloads, so that hostile bytes meet one door. The node has
+///           already taken note of coordinates that a handshake carries (as any node in passing does).
 /// Effects   go to `out` in order; what the node must know goes to take_events().
 /// Errors    a refusal is returned and changes nothing, except that the limiter's token is spent.
 /// Time      monotonic. deadline() is exact: nothing happens between deadlines and inputs.
@@ -66,20 +66,20 @@ struct View {
 class Sessions {
  public:
   /// `self`, `around` and `rng` must outlive this.
-  Sessions(const crypto::Identity& self, const StartupEpoch& epoch, const Settings& settings, Surroundings& around,
-           Rng& rng);
+  Sessions(const crypto::Identity& self, const StartupEpoch& epoch, const Settings& settings,
+           Surroundings& around, Rng& rng);
   ~Sessions();
 
-  // ---- local wishes ----------------------------------------------------------------------------------------------
+  // ---- local wishes ----
 
-  /// Begins a session unless one is up or being asked for. Errors: own_source, no_route, setup_table_full, bad_point;
-  /// nothing is kept then.
+  /// Begins a session unless one is up or being asked for. Errors: own_source, no_route, setup_table_full,
+  /// bad_point; nothing is kept then.
   Result<void, Drop> open(Instant now, const NodeAddr& remote, const PublicKey& key, Outbox& out);
-  /// Holds an IPv6 packet until there is a session and a next hop; hands it back to the workers at once when there are.
-  /// Errors: pending_overflow (the oldest packet to this destination, or this packet, is gone).
+  /// Holds an IPv6 packet until there is a session and a next hop; hands it back to the workers at once when
+  /// there are. Errors: pending_overflow (the oldest packet to this destination, or this packet, is gone).
   Result<void, Drop> queue_packet(Instant now, const NodeAddr& remote, Buffer packet, Outbox& out);
-  /// Coordinates of `remote` were found: opens the session that packets wait for, asks again with better coordinates,
-  /// or lets an established one send. Errors: as open().
+  /// Coordinates of `remote` were found: opens the session that packets wait for, asks again with better
+  /// coordinates, or lets an established one send. Errors: as open().
   Result<void, Drop> lookup_succeeded(Instant now, const NodeAddr& remote, const PublicKey& key, Outbox& out);
   /// No lookup goes on for `remote`: waiting packets come back as Unreachable.
   void lookup_failed(const NodeAddr& remote);
@@ -88,9 +88,10 @@ class Sessions {
   /// The link to this very node is gone, so its session is too. Waiting packets stay.
   void remove(const NodeAddr& remote, Outbox& out);
 
-  // ---- from the mesh; `via` is the authenticated link peer that handed the datagram over ---------------------------
+  // ---- from the mesh; `via` is the authenticated link peer that handed the datagram over ----
 
-  Result<void, Drop> on_setup(Instant now, const NodeAddr& src, const NodeAddr& via, Bytes payload, Outbox& out);
+  Result<void, Drop> on_setup(Instant now, const NodeAddr& src, const NodeAddr& via, Bytes payload,
+                              Outbox& out);
   Result<void, Drop> on_ack(Instant now, const NodeAddr& src, Bytes payload, Outbox& out);
   Result<void, Drop> on_msg3(Instant now, const NodeAddr& src, Bytes payload, Outbox& out);
   /// A route error (phase 0, flag U). `src` is the datagram's source.
@@ -98,7 +99,7 @@ class Sessions {
   /// The first authentic frame of an epoch was opened by its home.
   Result<void, Drop> on_proven(Instant now, const PuntSessionProven& p, Outbox& out);
 
-  // ---- surroundings changed ----------------------------------------------------------------------------------------
+  // ---- surroundings changed ----
 
   /// What the workers may send in one frame; 65535 = unknown. No effect without an established session.
   void set_path_mtu(const NodeAddr& remote, std::uint16_t mtu, Outbox& out);
@@ -106,17 +107,18 @@ class Sessions {
   void own_path_changed(Outbox& out);
   void coords_changed(const NodeAddr& remote, Outbox& out);
 
-  // ---- time ----------------------------------------------------------------------------------------------------------
+  // ---- time ----
 
   std::optional<Instant> deadline() const;
   void on_deadline(Instant now, Outbox& out);
 
-  // ---- looking -------------------------------------------------------------------------------------------------------
+  // ---- looking ----
 
   std::vector<Event> take_events() { return std::exchange(events_, {}); }
   std::optional<View> view(const NodeAddr& remote) const;
   /// By address.
   void for_each(const std::function<void(const View&)>& f) const;
+  /// There are keys and the workers have them.
   bool established(const NodeAddr& remote) const;
   std::size_t size() const;
   std::size_t half_open() const { return half_open_; }
@@ -128,7 +130,8 @@ class Sessions {
   // handshake.cpp
   Result<void, Drop> ask(Instant now, Peer& p, const PublicKey& key, Outbox& out);
   bool send_setup(Instant now, const Peer& p, Outbox& out);
-  Result<void, Drop> answer(Instant now, Peer& p, const NodeAddr& via, const wire::SessionSetup& setup, Outbox& out);
+  Result<void, Drop> answer(Instant now, Peer& p, const NodeAddr& via, const wire::SessionSetup& setup,
+                            Outbox& out);
   Result<void, Drop> make_room(const NodeAddr& src, const NodeAddr& via);
   Result<void, Drop> repeat_msg3(Instant now, Peer& p, Epoch& e, Outbox& out);
   Result<void, Drop> reassure(Instant now, Peer& p, Outbox& out);
@@ -176,6 +179,7 @@ class Sessions {
   Table peers_;
   Pending pending_;
   SetupLimiter limiter_;
+  Bucket ack_reads_{kAckBurst, kAckRate};
   Deadlines<NodeAddr> deadlines_;
   std::vector<Event> events_;
   std::shared_ptr<const wire::Path> own_shared_;

@@ -56,7 +56,7 @@ TEST(Sessions, DataFollowsTheThirdMessageAfterAMomentAndNotBefore) {
   EXPECT_EQ(data - msg3, kSettle);
 }
 
-// ---- loss, phase by phase -----------------------------------------------------------------------------------------
+// ---- loss, phase by phase ----
 
 struct LossCase {
   SessionKind kind;
@@ -201,7 +201,7 @@ TEST(Sessions, WithoutANextHopNothingIsKept) {
   EXPECT_EQ(b->got, numbers(1));
 }
 
-// ---- forgeries ----------------------------------------------------------------------------------------------------
+// ---- forgeries ----
 
 TEST(Sessions, ForgedAnswersAndThirdMessagesLeaveTheHandshakeAlive) {
   Net net;
@@ -250,6 +250,39 @@ TEST(Sessions, AForgedSetupDoesNotStopTheHandshakeOfTheRealNode) {
       EXPECT_EQ(a->got, std::vector<std::uint32_t>{9});
     }
   }
+}
+
+TEST(Sessions, AFloodOfForgedAnswersCostsABoundedNumberOfCurveOperations) {
+  Net net;
+  auto [a, b] = two(net);
+  net.tamper = [&](Datagram& d) {
+    if (d.kind() != SessionKind::ack) return 1;
+    Datagram forged = d;
+    forged.payload.back() ^= 1;
+    for (int i = 0; i < 300; ++i) a->receive(forged);
+    return 1;
+  };
+  a->send_number(0, *b);
+  net.run(3s);
+  EXPECT_EQ(a->drops(Drop::ack_failed), static_cast<std::size_t>(kAckBurst));
+  EXPECT_EQ(a->drops(Drop::setup_rate), 44U);
+  EXPECT_EQ(b->got, numbers(1));  // tokens come back faster than answers
+}
+
+TEST(Sessions, ARepeatedThirdMessageIsAnsweredUnderTheNewKeysAtTheirPace) {
+  Net net;
+  auto [a, b] = two(net);
+  Datagram msg3;
+  net.tamper = [&](Datagram& d) {
+    if (d.kind() == SessionKind::msg3) msg3 = d;
+    return 1;
+  };
+  a->send_number(0, *b);
+  net.run(1s);
+  const auto before = b->warmups_sent;
+  for (int i = 0; i < 10; ++i) b->receive(msg3);
+  EXPECT_EQ(b->warmups_sent, before + 1);
+  EXPECT_EQ(b->drops(Drop::duplicate_handshake), 9U);
 }
 
 TEST(Sessions, AThirdMessageMustCarryTheKeyOfItsAddress) {
@@ -384,7 +417,7 @@ TEST(Sessions, OneLinkPeersFloodPushesOutItsOwnOldestOnly) {
   EXPECT_TRUE(b->sessions->view(a->addr()));
 }
 
-// ---- rekey --------------------------------------------------------------------------------------------------------
+// ---- rekey ----
 
 /// Numbers flow both ways all the time; every one must arrive, whatever happens to the handshakes.
 struct Traffic {
@@ -608,7 +641,7 @@ TEST(Sessions, ForgedSetupsCannotHoldARekeyUpForLong) {
   EXPECT_EQ(a->count<RekeyDone>(), 1U);
 }
 
-// ---- the other side misbehaves, restarts, or is the reference -----------------------------------------------------
+// ---- the other side misbehaves, restarts, or is the reference ----
 
 TEST(Sessions, ARestartedPeerThatSpeaksFirstIsHeardAtOnce) {
   Net net;
@@ -679,7 +712,7 @@ TEST(Sessions, APeerThatReplacesItsSessionOnARekeyIsSurvived) {
   EXPECT_EQ(a->got.back(), n - 1);
 }
 
-// ---- ends ---------------------------------------------------------------------------------------------------------
+// ---- ends ----
 
 TEST(Sessions, AnIdleSessionEndsNinetySecondsAfterItsLastDataPacket) {
   Settings s;
@@ -728,7 +761,7 @@ TEST(Sessions, LosingTheLinkToANodeEndsItsSessionAndKeepsItsQueue) {
   EXPECT_TRUE(out.empty());
 }
 
-// ---- waiting packets ----------------------------------------------------------------------------------------------
+// ---- waiting packets ----
 
 TEST(Sessions, TheWaitingRoomKeepsTheNewestSixteenAndTurnsAwayTheTwoHundredFiftySeventhDestination) {
   Net net;
@@ -788,7 +821,7 @@ TEST(Sessions, APacketForALiveSessionWithANextHopGoesStraightBackToTheWorkers) {
   EXPECT_EQ(b->got, numbers(2));
 }
 
-// ---- coordinates and signals --------------------------------------------------------------------------------------
+// ---- coordinates and signals ----
 
 Buffer signal(const wire::RouteError& e) {
   Buffer b;
@@ -896,7 +929,7 @@ TEST(Sessions, NewCoordinatesReachTheWorkersWhileTheyAreStillCarriedAndOnRequest
   EXPECT_EQ(a->sessions->view(b->addr())->warmup_remaining, 5U);
 }
 
-// ---- all at once --------------------------------------------------------------------------------------------------
+// ---- all at once ----
 
 TEST(Sessions, AWireThatLosesRepeatsReordersAndSpoilsNeverEndsInSilence) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -904,7 +937,8 @@ TEST(Sessions, AWireThatLosesRepeatsReordersAndSpoilsNeverEndsInSilence) {
     auto [a, b] = two(net, quick());
     SeededRng luck{seed};
     net.tamper = [&](Datagram& d) {
-      if (luck.below(10) == 0) d.payload[luck.below(d.payload.size())] ^= static_cast<std::uint8_t>(1 + luck.below(255));
+      if (luck.below(10) == 0)
+        d.payload[luck.below(d.payload.size())] ^= static_cast<std::uint8_t>(1 + luck.below(255));
       if (luck.below(50) == 0) d.payload.resize(luck.below(d.payload.size()) + 1);
       return static_cast<int>(luck.below(3));
     };

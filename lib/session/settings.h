@@ -16,7 +16,8 @@ struct Settings {
   Duration idle_timeout = 90s;  // zero: never
   std::uint32_t coords_warmup_packets = 5;
 
-  bool rekey = true;  // false: no rekey by age or count; a peer's is still answered, a dead epoch still replaced
+  /// False: none by age or count. A peer's is still answered, a dead epoch still replaced.
+  bool rekey = true;
   Duration rekey_after = 120s;
   std::uint64_t rekey_after_messages = 65536;
 
@@ -35,21 +36,26 @@ constexpr Duration kRekeyJitter = 15s;        // uniform in -15..+15 s, drawn pe
 constexpr Duration kRekeyMinAge = 30s;        // no rekey by message count before this
 constexpr Duration kRekeyRetry = 5s;          // a rekey that found no next hop
 constexpr Duration kRekeyDampening = 30s;     // after a peer's setup, or a failed rekey of ours
-constexpr Duration kDampeningOverride = 60s;  // overdue by this much: forged setups can hold a rekey up no longer
+constexpr Duration kDampeningOverride = 60s;  // forged setups can hold a rekey up no longer than this
 constexpr Duration kDrain = 10s;              // previous epoch still opens this long after its last frame
 constexpr Duration kReview = 10s;             // how often counters that workers write are looked at
 constexpr Duration kSilence = 25s;            // sending and hearing nothing for this long: agree on new keys
-constexpr Duration kWarmupPace = 2s;          // standalone CoordsWarmup per destination, on request of signals
-constexpr Duration kSettle = 20ms;            // from the third message to the first data: the peer's core works it out
-                                              // beside its packet path, which would drop what overtakes it
-constexpr Duration kProbeDelay = 200ms;       // the same for the frame that proves a rekey, which nobody waits for
-constexpr Duration kMsg3Pace = 250ms;         // repeated third messages per session, on repeated answers
+constexpr Duration kWarmupPace = 2s;  // standalone CoordsWarmup per destination, on request of signals
+/// From the third message to the first data: the peer's core works it out beside its packet path, which would
+/// drop what overtakes it.
+constexpr Duration kSettle = 20ms;
+/// The same for the frame that proves a rekey, which nobody waits for.
+constexpr Duration kProbeDelay = 200ms;
+constexpr Duration kMsg3Pace = 250ms;  // repeated third messages per session, on repeated answers
 
 constexpr std::uint16_t kMtuFloor = 256;  // no path is believed to be narrower
 
-constexpr std::size_t kMaxAnswers = 4;           // unfinished handshakes that one address may have open with us
-constexpr std::size_t kMaxHalfOpen = 1024;       // of strangers, together
+constexpr std::size_t kMaxAnswers = 4;      // unfinished handshakes that one address may have open with us
+constexpr std::size_t kMaxHalfOpen = 1024;  // of strangers, together
 constexpr std::size_t kMaxHalfOpenPerVia = 256;  // of strangers, by link peer; the oldest makes room
+/// Session answers read: each costs a curve operation, and a forger is not known by its link.
+constexpr double kAckBurst = 256;
+constexpr double kAckRate = 1000;  // per second
 constexpr std::size_t kMaxSessions = 16384;
 constexpr std::size_t kMaxLinkPeers = 1024;  // whose setup buckets are remembered
 

@@ -23,8 +23,8 @@ class Surroundings {
   virtual const wire::Path& own_path() = 0;
   /// Null when unknown. Valid until the next call of anything here.
   virtual const wire::Path* coords_of(const NodeAddr& remote) = 0;
-  /// The next hop, after making sure that the workers know it too (SetRoute into `out`): packets injected right behind
-  /// it must not come back as misses.
+  /// The next hop, after making sure that the workers know it too (SetRoute into `out`): packets injected
+  /// right behind it must not come back as misses.
   virtual std::optional<Hop> hop_to(Instant now, const NodeAddr& dest, Outbox& out) = 0;
   /// Originates a SessionDatagram; false when there is no next hop, and nothing was sent.
   virtual bool send_datagram(Instant now, const NodeAddr& dest, Buffer session_payload, Outbox& out) = 0;

@@ -14,7 +14,8 @@ Instant due(const Repair& r) { return std::min({r.resend_at, r.probe_at, r.expir
 
 Duration Sessions::backoff(unsigned count) const {
   const double factor = std::pow(std::max(settings_.resend_backoff, 1.0), std::min(count, 16U));
-  return Duration{static_cast<Duration::rep>(static_cast<double>(settings_.resend_interval.count()) * factor)};
+  return Duration{
+      static_cast<Duration::rep>(static_cast<double>(settings_.resend_interval.count()) * factor)};
 }
 
 std::optional<Instant> Sessions::deadline() const {
@@ -31,14 +32,11 @@ void Sessions::on_deadline(Instant now, Outbox& out) {
     Peer* p = find(addr);
     if (p == nullptr) continue;
     on_due(now, *p, out);
-    if (p->empty())
-      forget(addr);
-    else
-      schedule(*p);
+    if (p->empty()) forget(addr);
+    else schedule(*p);
   }
   while (auto old = pending_.take_expired(now))
-    events_.emplace_back(
-        Unreachable{old->first, Unreachable::Why::waited_too_long, std::move(old->second)});
+    events_.emplace_back(Unreachable{old->first, Unreachable::Why::waited_too_long, std::move(old->second)});
 }
 
 void Sessions::schedule(const Peer& p) {
@@ -55,10 +53,8 @@ void Sessions::schedule(const Peer& p) {
     also(p.review_at);
     also(rekey_moment(p));
   }
-  if (next == kNever)
-    deadlines_.clear(p.remote);
-  else
-    deadlines_.set(p.remote, next);
+  if (next == kNever) deadlines_.clear(p.remote);
+  else deadlines_.set(p.remote, next);
 }
 
 void Sessions::on_due(Instant now, Peer& p, Outbox& out) {
@@ -89,8 +85,7 @@ void Sessions::question_due(Instant now, Peer& p, Outbox& out) {
       return;
     }
     if (!p.answers.empty()) return;  // theirs may yet succeed; packets wait for it
-    events_.emplace_back(
-        Unreachable{p.remote, Unreachable::Why::handshake_timeout, pending_.take(p.remote)});
+    events_.emplace_back(Unreachable{p.remote, Unreachable::Why::handshake_timeout, pending_.take(p.remote)});
     return;
   }
   if (q.resend_at > now) return;
@@ -98,10 +93,8 @@ void Sessions::question_due(Instant now, Peer& p, Outbox& out) {
     q.resend_at = kNever;
     return;
   }
-  if (send_setup(now, p, out))
-    q.resend_at = now + backoff(++q.resends);
-  else
-    q.resend_at = now + settings_.resend_interval;
+  if (send_setup(now, p, out)) q.resend_at = now + backoff(++q.resends);
+  else q.resend_at = now + settings_.resend_interval;
 }
 
 void Sessions::answers_due(Instant now, Peer& p, Outbox& out) {
@@ -109,12 +102,9 @@ void Sessions::answers_due(Instant now, Peer& p, Outbox& out) {
   if (!p.current) half_open_ -= gone;
   for (auto& a : p.answers) {
     if (a.resend_at > now) continue;
-    if (a.resends >= settings_.max_resends)
-      a.resend_at = kNever;
-    else if (around_.send_datagram(now, p.remote, a.ack, out))
-      a.resend_at = now + backoff(++a.resends);
-    else
-      a.resend_at = now + settings_.resend_interval;
+    if (a.resends >= settings_.max_resends) a.resend_at = kNever;
+    else if (around_.send_datagram(now, p.remote, a.ack, out)) a.resend_at = now + backoff(++a.resends);
+    else a.resend_at = now + settings_.resend_interval;
   }
 }
 
@@ -123,8 +113,8 @@ void Sessions::repair_due(Instant now, Peer& p, Epoch& e, Outbox& out) {
   Repair& r = *e.repair;
   const bool live = p.current.get() == &e;
   if (r.expires <= now) {
-    // Nothing proved a rekey. Frames under the old keys since the last try: the peer never took the new ones. None at
-    // all: it may have, and whoever answers under them is heard either way.
+    // Nothing proved a rekey. Frames under the old keys since the last try: the peer never took the new ones.
+    // None at all: it may have, and whoever answers under them is heard either way.
     const bool took_none = p.frames_heard() != r.heard;
     e.repair.reset();
     if (live) return;
@@ -149,15 +139,14 @@ void Sessions::review_due(Instant now, Peer& p) {
   p.review_at = now + kReview;
   const auto sent = p.stats->packets_sent.get();
   const auto heard = p.frames_heard();
-  if (heard != p.heard_seen)
-    p.silent_since.reset();
-  else if (sent != p.sent_seen && !p.silent_since)
-    p.silent_since = now - kReview;
+  if (heard != p.heard_seen) p.silent_since.reset();
+  else if (sent != p.sent_seen && !p.silent_since) p.silent_since = now - kReview;
   p.sent_seen = sent;
   p.heard_seen = heard;
   const bool silent = p.silent_since && now - *p.silent_since >= kSilence;
-  const bool used_up = settings_.rekey && now - p.current->start >= kRekeyMinAge &&
-                       p.current->send->next.load(std::memory_order_relaxed) >= settings_.rekey_after_messages;
+  const bool used_up =
+      settings_.rekey && now - p.current->start >= kRekeyMinAge &&
+      p.current->send->next.load(std::memory_order_relaxed) >= settings_.rekey_after_messages;
   if (!silent && !used_up) return;
   if (silent) p.silent_since = now;
   p.rekey_at = std::min(p.rekey_at, now);
@@ -167,7 +156,8 @@ void Sessions::review_due(Instant now, Peer& p) {
 Instant Sessions::rekey_moment(const Peer& p) const {
   if (p.question || p.rekey_at == kNever) return kNever;
   Instant at = p.rekey_at;
-  if (p.asked_again) at = std::max(at, std::min(*p.asked_again + kRekeyDampening, p.rekey_at + kDampeningOverride));
+  if (p.asked_again)
+    at = std::max(at, std::min(*p.asked_again + kRekeyDampening, p.rekey_at + kDampeningOverride));
   if (!p.pending) return at;
   if (p.pending->initiator) return kNever;  // ends in a cutover or is given up
   return std::max(at, p.pending->start + 2 * settings_.handshake_timeout);
