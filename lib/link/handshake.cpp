@@ -9,6 +9,8 @@ constexpr std::size_t kCandidatesPerNode = 4; // room for the true one beside a 
 
 /// X of the ephemeral key: bytes 1..33 of the Noise message, 8 into the frame.
 PublicKey question_id(Bytes frame) { return PublicKey::from(frame.subspan(9, 32)); }
+/// The parity byte of that key is authenticated by nothing; a copy that differs in it alone is still a copy.
+bool same_question(Bytes a, Bytes b) { return equal(a.first(8), b.first(8)) && equal(a.subspan(9), b.subspan(9)); }
 
 }  // namespace
 
@@ -34,7 +36,7 @@ void Links::on_msg1(Now now, const PuntHandshake& in, Outbox& out) {
   const auto msg = wire::decode_link_msg1(in.frame);
   if (!msg) return drops_.add(msg.error());
 
-  if (const Answer* a = answers_.get(question_id(in.frame)); a && equal(a->question, in.frame)) {
+  if (const Answer* a = answers_.get(question_id(in.frame)); a && same_question(a->question, in.frame)) {
     drops_.add(Drop::duplicate_handshake);
     return out.raw(in.transport, in.from, a->answer);
   }
@@ -85,15 +87,16 @@ void Links::make_candidate(Now now, const PuntHandshake& in, SessionIndex theirs
   std::ranges::sort(mine, {}, [&](SessionIndex i) { return candidates_.at(i).created; });
   if (mine.size() >= kCandidatesPerNode) drop_candidate(mine.front(), out);
 
-  Candidate c{.link = same_run ? peer->link : LinkId{next_link_++},
+  const Prospect from_prospect = same_run ? Prospect{peer->link, peer->home, peer->stats} : prospect(addr);
+  Candidate c{.link = from_prospect.link,
               .key = hs.remote(),
               .addr = addr,
               .epoch = hs.remote_epoch(),
               .transport = in.transport,
               .from = in.from,
               .keys = {},
-              .home = same_run ? peer->home : pick_home(),
-              .stats = same_run ? peer->stats : std::make_shared<LinkStats>(),
+              .home = from_prospect.home,
+              .stats = from_prospect.stats,
               .created = now.mono};
   const auto index = new_index(c.home);
   if (!index) return;
@@ -117,8 +120,10 @@ void Links::drop_candidate(SessionIndex index, Outbox& out) {
   if (it == candidates_.end()) return;
   out.home(it->second.home, DropLinkRecv{index});
   due_.clear({Timer::candidate, index.value});
+  const NodeAddr addr = it->second.addr;
   candidates_.erase(it);
   used_.erase(index);
+  forget_prospect(addr);
   for (const auto& [question, a] : answers_)
     if (a.ours == index) {
       answers_.erase(PublicKey{question});
@@ -140,8 +145,10 @@ void Links::on_msg2(Now now, const PuntHandshake& in, Outbox& out) {
     return end_dial(msg->receiver);
   }
   Dial dial = std::move(it->second);
+  prospect(dial.addr);  // outlives the dial until the link is up
   end_dial(msg->receiver);
   finish_dial(now, std::move(dial), msg->sender, std::move(*keys), in.from, out);
+  forget_prospect(crypto::node_addr_of(who));
 }
 
 void Links::finish_dial(Now now, Dial dial, SessionIndex theirs, crypto::HandshakeKeys keys, const Endpoint& from,
@@ -158,11 +165,9 @@ void Links::finish_dial(Now now, Dial dial, SessionIndex theirs, crypto::Handsha
     events_.push_back(DialEnded{dial.key, from, End::refused});
     return refuse(now, Drop::max_peers, from, &dial.key, std::to_string(settings_.max_peers));
   }
-  // The index was drawn for the link's home, so a second look for a free one cannot be needed.
   used_.insert(dial.ours);
-  const WorkerId home = live ? it->second.home : WorkerId{(dial.ours.value & 0xff) % settings_.decrypt_workers};
-  auto stats = live ? it->second.stats : std::make_shared<LinkStats>();
-  const LinkId link = live ? it->second.link : dial.link;
+  const Prospect at = live ? Prospect{it->second.link, it->second.home, it->second.stats} : prospect(dial.addr);
+  const auto& [link, home, stats] = at;
   Epoch next{EpochId{next_epoch_++}, dial.ours, theirs, std::make_shared<SendKey>(std::move(keys.send)), now.mono, true,
              std::nullopt};
   out.home(home, AddLinkRecv{LinkRecv{dial.ours, link, next.id, dial.transport, dial.addr,
@@ -170,7 +175,7 @@ void Links::finish_dial(Now now, Dial dial, SessionIndex theirs, crypto::Handsha
   if (!live) {
     Peer p{.link = link, .key = dial.key, .addr = dial.addr, .epoch = keys.remote_epoch, .initiator = true,
            .transport = dial.transport, .to = from, .home = home, .current = std::move(next), .previous = {},
-           .stats = std::move(stats)};
+           .stats = stats};
     promote(now, std::move(p), out);
     return;
   }

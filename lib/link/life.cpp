@@ -21,6 +21,7 @@ Peer& Links::promote(Now now, Peer fresh, Outbox& out) {
 
   const NodeAddr addr = fresh.addr;
   by_link_[fresh.link] = addr;
+  prospects_.erase(addr);
   Peer& peer = peers_.insert_or_assign(addr, std::move(fresh)).first->second;
   out.home(peer.home, LinkCutover{peer.link, peer.current.ours});
   install(peer, out);

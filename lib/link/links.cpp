@@ -94,6 +94,17 @@ std::optional<SessionIndex> Links::new_index(WorkerId home) {
 
 WorkerId Links::pick_home() { return WorkerId{next_home_++ % settings_.decrypt_workers}; }
 
+const Links::Prospect& Links::prospect(const NodeAddr& addr) {
+  const auto it = prospects_.find(addr);
+  if (it != prospects_.end()) return it->second;
+  return prospects_.emplace(addr, Prospect{LinkId{next_link_++}, pick_home(), std::make_shared<LinkStats>()}).first->second;
+}
+
+void Links::forget_prospect(const NodeAddr& addr) {
+  const auto of = [&](const auto& x) { return x.second.addr == addr; };
+  if (!std::ranges::any_of(dials_, of) && !std::ranges::any_of(candidates_, of)) prospects_.erase(addr);
+}
+
 void Links::refuse(Now now, Drop why, const Endpoint& from, const PublicKey* who, std::string rule) {
   drops_.add(why);
   const auto same = [&](const Refusal& r) {
@@ -118,9 +129,13 @@ Result<LinkId, std::string> Links::dial(Now now, const PublicKey& key, Transport
     if (d.key == key && d.transport == transport_id && d.to == to) return d.link;
   Peer* peer = nullptr;
   if (const auto it = peers_.find(crypto::node_addr_of(key)); it != peers_.end()) peer = &it->second;
-  const LinkId link = peer ? peer->link : LinkId{next_link_++};
-  const auto index = start_dial(now, key, transport_id, to, link, peer ? peer->home : pick_home(), false, out);
-  if (!index) return bad(index.error());
+  const LinkId link = peer ? peer->link : prospect(crypto::node_addr_of(key)).link;
+  const WorkerId home = peer ? peer->home : prospect(crypto::node_addr_of(key)).home;
+  const auto index = start_dial(now, key, transport_id, to, link, home, false, out);
+  if (!index) {
+    forget_prospect(crypto::node_addr_of(key));
+    return bad(index.error());
+  }
   return link;
 }
 
@@ -170,8 +185,10 @@ void Links::end_dial(SessionIndex index) {
   if (it->second.is_rekey) rekeys_.erase(it->second.addr);
   due_.clear({Timer::dial_resend, index.value});
   due_.clear({Timer::dial_timeout, index.value});
+  const NodeAddr addr = it->second.addr;
   dials_.erase(it);
   used_.erase(index);
+  forget_prospect(addr);
 }
 
 void Links::on_deadline(Now now, Outbox& out) {

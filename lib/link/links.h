@@ -62,11 +62,20 @@ class Links {
 
  private:
   enum class Timer : std::uint8_t { dial_resend, dial_timeout, candidate, heartbeat, silence, drain, rekey, judge };
+  /// What every dial to, and candidate of, a node that is no peer yet shares: whichever handshake comes first, the link
+  /// is the same one, and later ones can take it over.
+  struct Prospect {
+    LinkId link;
+    WorkerId home;
+    std::shared_ptr<LinkStats> stats;
+  };
   using Key = std::pair<Timer, std::uint64_t>;  // id: session index of dials and candidates, LinkId of peers
 
   // links.cpp
   std::optional<SessionIndex> new_index(WorkerId home);
   WorkerId pick_home();
+  const Prospect& prospect(const NodeAddr& addr);
+  void forget_prospect(const NodeAddr& addr);
   Result<SessionIndex, std::string> start_dial(Now now, const PublicKey& key, TransportId transport, const Endpoint& to,
                                                LinkId link, WorkerId home, bool is_rekey, Outbox& out);
   void resend(Now now, SessionIndex index, Outbox& out);
@@ -112,6 +121,7 @@ class Links {
 
   std::map<NodeAddr, Peer> peers_;
   std::map<LinkId, NodeAddr> by_link_;
+  std::map<NodeAddr, Prospect> prospects_;
   std::map<SessionIndex, Dial> dials_;
   std::map<NodeAddr, SessionIndex> rekeys_;  // the dial that rekeys this peer
   std::map<SessionIndex, Candidate> candidates_;
