@@ -1,14 +1,14 @@
 /// What each peer must hear about who is reachable through us, and what each told us.
 ///
-/// Out     for peer Q: ourselves, our dependants, and the inbound filters of all tree peers except Q. Q need
-/// not be one. When    marked peers, at most one filter per peer and 500 ms, content of the moment of
-/// sending. Each filter is said
-///         again every 60 s under a higher number, since nothing acknowledges it.
-/// Order   a filter that overtakes the announce which makes us a tree peer is stored but never merged by the
-/// reference:
-///         take_due() asks before each send, and tree.h says when a filter must wait.
-/// Time    monotonic. Thread: control thread only. Cost: 1 KiB per peer for each accepted filter and each
-/// send. Source  mesh.md 2.3-2.6, traps 7-10, 25.
+/// Out     for peer Q: ourselves, our dependants, and the inbound filters of all tree peers except Q.
+/// When    marked peers, at most one filter per peer and 500 ms, content of the moment of sending. Nothing
+///         acknowledges a filter, so each is said again every 60 s under a higher number.
+/// Order   a filter that overtakes the announce which makes us a tree peer is stored by the reference and
+///         never merged: take_due() asks before each send, and Tree::announce_pending() has the answer.
+/// Errors  a refused filter changes nothing but a counter.
+/// Time    monotonic.
+/// Thread  control thread only. Cost: 1 KiB of work per peer for each changed filter, and for each send.
+/// Source  docs/spec/mesh.md sections 2.3 to 2.6, 7.
 #pragma once
 
 #include <functional>

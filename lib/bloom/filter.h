@@ -1,8 +1,8 @@
 /// A set of node addresses in 1024 bytes that never forgets a member and sometimes claims a stranger.
 ///
-/// Key      the five bit positions of one address: computed once (one SHA-256), tested against many filters.
-/// Thread   values. Cost: test at most 5 loads; union, count and compare 128 words.
-/// Source   mesh.md 2.2, 2.6. The item is the 16-byte address, not the key behind it.
+/// Key     five bit positions of one address: computed once (one SHA-256), tested against many filters.
+/// Thread  values. Cost: test at most 5 loads; union, count and compare 128 words.
+/// Source  docs/spec/mesh.md sections 2.2, 2.6. The item is the 16-byte address, not the key behind it.
 #pragma once
 
 #include <array>

@@ -1,7 +1,9 @@
-/// How long a target that was not found is left alone: base * 2^(failures - 1), up to a cap. Off by default.
+/// How long a target that was not found is left alone: base * 2^(failures - 1), capped. Off by default.
 ///
-/// Bounded: the target that failed longest ago is forgotten first. Time: monotonic. Thread: owner's. Cost:
-/// O(1). Source   mesh.md 3.6.
+/// Bounded: the target that failed longest ago is forgotten first.
+/// Time    monotonic.
+/// Thread  owner's. Cost: O(1).
+/// Source  docs/spec/mesh.md section 3.6.
 #pragma once
 
 #include "base/ids.h"

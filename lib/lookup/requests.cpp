@@ -138,6 +138,7 @@ Lookups::Started Lookups::start(const NodeAddr& target, const Path& own_path, co
   PendingLookup p{target, now, now, 1, {}};
   auto send = ask(p, own_path, reaching, rng, now);
   if (!send) {
+    due_.clear(target);
     ++counters_.req_bloom_miss;
     backoff_.on_failure(target, now);
     return {Start::unreachable, {}};

@@ -3,12 +3,14 @@
 /// A question of ours is sent at 0, 1, 3 and 7 s, each time under a new id, and given up at 15 s. An answer
 /// counts only while it is waited for, names the target asked for, and proves itself under the target's key.
 ///
-/// Use      on_request(): Answer -> answer(); Pass -> fan_out(). on_response(): Relay -> fold the link MTU in
-/// and send;
-///          Ours -> accept() with the target's key, or on_identity_miss(). start() and on_deadline() give
-///          requests to send.
-/// Time     monotonic. Thread: control thread only. Bounded everywhere. Cost: O(1) plus one signature per
-/// answer. Source   mesh.md 3, traps 11-14.
+/// Use     on_request(): Answer -> answer(); Pass -> fan_out().
+///         on_response(): Relay -> fold the link MTU in and send; Ours -> accept() with the target's key, or
+///         on_identity_miss().
+///         start() and on_deadline() give requests to send.
+/// Bounds  every table; a neighbour's share of them; signatures per asking peer.
+/// Time    monotonic.
+/// Thread  control thread only. Cost: O(log pending), plus a signature per answer given or taken.
+/// Source  docs/spec/mesh.md sections 3 and 7.
 #pragma once
 
 #include <functional>
@@ -105,8 +107,8 @@ class Lookups {
   Lookups(const NodeAddr& own, const LookupLimits& limits = {});
 
   Result<std::variant<Answer, Pass>, Drop> on_request(const NodeAddr& from, Bytes message, Instant now);
-  /// The peers to hand `pass` to: tree peers, else others, never the one it came from. Errors:
-  /// no_filter_match.
+  /// The peers to hand `pass` to: tree peers, else others, never the one it came from.
+  /// Errors: no_filter_match.
   Result<LookupSend, Drop> fan_out(const Pass& pass, const NodeAddr& from,
                                    const std::vector<LookupPeer>& reaching);
   /// Our answer, for the peer that asked; nothing when signing fails. `link_mtu`: of the link it leaves on.

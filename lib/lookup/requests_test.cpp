@@ -142,6 +142,7 @@ TEST(Lookups, AsksOthersWhenNoTreePeerReachesTheTarget) {
   r.reach = {};
   EXPECT_EQ(r.l.start(node(41), r.own, r.reaching, r.rng, at_ms(0)).outcome, Lookups::Start::unreachable);
   EXPECT_EQ(r.l.counters().req_bloom_miss, 1u);
+  EXPECT_EQ(r.l.deadline(), at_ms(1000));  // of the first target alone
   EXPECT_EQ(r.l.start(node(40), r.own, r.reaching, r.rng, at_ms(0)).outcome, Lookups::Start::already_pending);
 }
 

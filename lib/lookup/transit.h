@@ -1,8 +1,10 @@
-/// Other nodes' lookups on their way through us: which peer each request came from, so that its answer finds
-/// back.
+/// Other nodes' lookups on their way through us: where each came from, so that its answer finds back.
 ///
-/// Bounded  `max` requests in all and `max_per_peer` of one neighbour; a flood of ids fills only the
-/// flooder's share. Time     monotonic. Thread: owner's. Cost: O(1) amortised. Source   mesh.md 3.4, 3.5, 8.
+/// Bounds  `max` requests in all and `max_per_peer` of one neighbour, so that a flood of ids fills only the
+///         flooder's share.
+/// Time    monotonic.
+/// Thread  owner's. Cost: O(log peers) amortised.
+/// Source  docs/spec/mesh.md sections 3.4, 3.5, 8.
 #pragma once
 
 #include <deque>

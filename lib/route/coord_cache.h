@@ -1,11 +1,13 @@
 /// Where other nodes are in the tree, as far as anybody said.
 ///
-/// Trust    proven   by a lookup answer or inside a session: replaces anything.
-///          hearsay  read in passing: does not replace a proven path younger than `proof_protects`.
-/// Life     `ttl` after the last insert or routing lookup; peek() renews nothing.
-/// Bounds   `max_entries`, and max_entries * 16 addresses in all paths together; what was used longest ago
-/// goes first. Time     monotonic. Thread: control thread only. Cost: O(1); the drop_* scans are O(all
-/// addresses). Source   mesh.md 1.6, 4.4, 4.5, traps 16, 17.
+/// Trust   proven   by a lookup answer or inside a session: replaces anything.
+///         hearsay  read in passing: does not replace a proven path younger than `proof_protects`.
+/// Life    `ttl` after the last insert or routing lookup; peek() renews nothing.
+/// Bounds  `max_entries`, and 16 times as many addresses in all paths together. What was used longest ago
+///         goes first.
+/// Time    monotonic.
+/// Thread  control thread only. Cost: O(1); the drop_* scans O(all addresses).
+/// Source  docs/spec/mesh.md sections 1.6, 4.4, 4.5.
 #pragma once
 
 #include <functional>

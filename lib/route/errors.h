@@ -1,11 +1,11 @@
 /// Error signals: when to send one, which one, and which received ones to believe.
 ///
-/// Sending     at most one per failed destination and 100 ms (all kinds together), and `total_rate` a second
-/// in all;
-///             never about a payload that is itself unencrypted, so errors breed no errors.
-/// Receiving   nobody authenticates a signal: it counts only about a destination that we hold a session with.
-/// Time        monotonic. Thread: control thread only. Cost: O(1), bounded memory.
-/// Source      mesh.md 4.6, 8.
+/// Sending    at most one per failed destination and 100 ms, all kinds together, and `total_rate` a second
+///            in all; never about a payload that is a signal itself, so errors breed no errors.
+/// Receiving  nobody authenticates a signal: it counts only about a destination we hold a session with.
+/// Time       monotonic.
+/// Thread     control thread only. Cost: O(1), bounded memory.
+/// Source     docs/spec/mesh.md sections 4.6, 8.
 #pragma once
 
 #include <functional>
@@ -40,16 +40,17 @@ class RouteErrors {
   explicit RouteErrors(const NodeAddr& own, const ErrorLimits& limits = {});
 
   /// The signal for a datagram (decoded, not ours) that has no next hop: a whole message for the datagram's
-  /// source. `known`: what the coordinate cache holds of the destination now, if anything. Errors:
-  /// signal_rate; unreportable (an error signal or other plaintext payload, or it names us as its source).
+  /// source. `known`: what the coordinate cache holds of the destination now, if anything.
+  /// Errors: signal_rate; unreportable (about a signal, from ourselves, or the source is the destination).
   Result<Buffer, Drop> no_route(const NodeAddr& source, const NodeAddr& dest, Bytes payload,
                                 const Path* known, Instant now);
   /// The same for one that the next link cannot carry.
   Result<Buffer, Drop> too_big(const NodeAddr& source, const NodeAddr& dest, Bytes payload,
                                std::uint16_t link_mtu, Instant now);
 
-  /// A signal came for us from `source`. `bound`: we hold an established session with its subject, or are
-  /// setting one up. Errors: forged_signal, unbound_signal, mtu_below_floor, decode errors.
+  /// A signal came for us from `source`. `bound`: do we hold an established session with its subject, or are
+  /// we setting one up?
+  /// Errors: forged_signal, unbound_signal, mtu_below_floor, decode errors.
   using Bound = std::function<bool(const NodeAddr&)>;
   Result<wire::RouteError, Drop> on_signal(const NodeAddr& source, Bytes payload, const Bound& bound);
 

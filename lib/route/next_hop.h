@@ -1,8 +1,11 @@
 /// The greedy step: which peer brings a datagram strictly closer to its destination.
 ///
-/// Pure     free of loops because every hop is strictly closer by tree distance; the ranking among those is
-/// policy. Cost     O(peers * common path length), no allocation; under 2 us for 128 peers. Source
-/// mesh.md 1.9, 4.3, traps 15.
+/// Every hop is strictly closer by tree distance, which is what keeps routes free of loops; the ranking among
+/// those peers is policy.
+///
+/// Pure    equal inputs give equal answers.
+/// Cost    O(peers * common path length), no allocation; under 2 us for 128 peers.
+/// Source  docs/spec/mesh.md sections 1.9, 4.3.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,11 @@
 /// Root and parent: which claim to follow, decided from claims and link costs alone.
 ///
-/// Pure     no time, no change of state; equal inputs give equal answers.
-/// Cost     O(peers * depth).
-/// Source   mesh.md 1.6. Two things differ from the reference, both in favour of staying connected: a peer
-/// that loops
-///          through us never counts as the present parent, and a parent that fell to a larger root holds
-///          nobody back.
+/// Two things differ from the reference, both in favour of staying connected: a peer that loops through us
+/// never counts as the present parent, and a parent that fell to a larger root holds nobody back.
+///
+/// Pure    no time, no change of state; equal inputs give equal answers.
+/// Cost    O(peers * depth).
+/// Source  docs/spec/mesh.md section 1.6.
 #pragma once
 
 #include <map>

@@ -1,9 +1,9 @@
-/// When a better parent must wait: hold-down after every parent write, and a longer pause for a node that
-/// flaps.
+/// When a better parent must wait: hold-down after every parent write, a longer pause for a node that flaps.
 ///
 /// Both hold back improvements only; a change that the tree's rules force is never asked about here.
-/// Time    monotonic, never decreasing between calls. Thread: owner's. Cost: O(1).
-/// Source  mesh.md 1.7.
+/// Time    monotonic, never decreasing between calls.
+/// Thread  owner's. Cost: O(1).
+/// Source  docs/spec/mesh.md section 1.7.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,11 @@
 ///
 /// One announce per peer and 500 ms; what is asked for meanwhile is sent as one, with the content of that
 /// moment. Nothing acknowledges an announce, so each new one is said a second time 2 s later: a receiver that
-/// has it drops the copy before it looks at the signature, and a lost one does not cost a minute. Time
-/// monotonic. Thread: owner's. Cost: O(log peers). Source  mesh.md 1.8.
+/// has it drops the copy before it looks at the signature, and a lost one does not cost a minute.
+///
+/// Time    monotonic.
+/// Thread  owner's. Cost: O(log peers).
+/// Source  docs/spec/mesh.md section 1.8.
 #pragma once
 
 #include <map>

@@ -1,11 +1,11 @@
 /// Who claims what: our own declaration, and the latest one of every peer.
 ///
-/// The own path is always publishable: it begins with us, ends with its smallest entry, and names nobody
-/// twice. Sequence  ours starts at Unix seconds, so that a restart is newer than anything said before it.
-/// Theirs only rise,
-///           until forget_sequence() says that the peer began anew.
-/// Thread    owner's. Cost: O(depth) unless said otherwise.
-/// Source    mesh.md 1.3-1.5.
+/// The own path is always publishable: it begins with us, ends with its smallest entry, names nobody twice.
+/// Our sequence starts at Unix milliseconds, so that a restart is newer than anything said before it. Theirs
+/// only rise, until forget_sequence() says that the peer began anew.
+///
+/// Thread  owner's. Cost: O(depth) unless said otherwise.
+/// Source  docs/spec/mesh.md sections 1.3 to 1.5.
 #pragma once
 
 #include <map>

@@ -1,14 +1,13 @@
-/// This node's place in the spanning tree: announces in, announces out, and what a move means for other
-/// rooms.
+/// This node's place in the spanning tree: announces in, announces out, and what a move means elsewhere.
 ///
-/// Use      after every call, send announce() to everyone in take_due(); then hand filters to bloom (the
-/// order matters to
-///          receivers); wake at deadline().
-/// Costs    LinkCosts are the caller's at the time of the call.
-/// Errors   a refused announce changes nothing but a counter (mesh.md 8).
-/// Thread   control thread only. Cost: O(peers * depth) per announce; one signature check per fresh one, at
-/// most
-///          `verify_rate` a second and peer.
+/// Use     after every call, send announce() to everyone in take_due(); only then hand filters to bloom, as
+///         receivers need that order. Wake at deadline().
+/// Costs   LinkCosts are the caller's at the time of the call.
+/// Errors  a refused announce changes nothing but a counter.
+/// Thread  control thread only.
+/// Cost    O(peers * depth) per announce, and one signature check per fresh one, at most `verify_rate` a
+///         second and peer.
+/// Source  docs/spec/mesh.md sections 1 and 8.
 #pragma once
 
 #include <functional>
@@ -64,8 +63,7 @@ class Tree {
 
   void add_peer(const NodeAddr& peer, Instant now);
   TreeChange remove_peer(const NodeAddr& peer, const LinkCosts& costs, Now now);
-  /// The peer's startup epoch changed on a link that stays: its numbers start again, and it knows nothing of
-  /// us.
+  /// The peer's startup epoch changed on a link that stays: its numbers start again, and it forgot ours.
   void peer_restarted(const NodeAddr& peer, Instant now);
 
   /// `message` with its type byte, from the authenticated link of `from`.
