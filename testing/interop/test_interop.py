@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""weft and the reference in one mesh. See README.md; needs root, and FIPS naming a reference binary."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "netns"))
+from harness import Skip, main, test  # noqa: E402
+from lab import FIVE, Kind, Lab, find_weftd, tcp_mbit, wait_for  # noqa: E402
+
+FIPS = os.environ.get("FIPS", "")
+FIPSCTL = os.environ.get("FIPSCTL", os.path.join(os.path.dirname(FIPS), "fipsctl") if FIPS else "")
+
+
+def mixed(assignment):
+    if not FIPS or not os.access(FIPS, os.X_OK):
+        raise Skip("no reference binary: set FIPS to the path of one")
+    kinds = {"w": Kind("weft", find_weftd()), "r": Kind("reference", FIPS, weft=False)}
+    return Lab("wi", kinds, assignment)
+
+
+def names(assignment):
+    return "".join(assignment[x] for x in sorted(assignment))
+
+
+def reaches(x, y, seconds=20):
+    wait_for(f"{x.letter} ({x.kind.name}) pings {y.letter} ({y.kind.name})", seconds, lambda: x.ping(y, count=1, wait=1))
+
+
+def prime(lab):
+    """The reference reads names from its own system-wide hosts file only, so every node is told every other as a peer
+    without being dialled: an address that nobody answers on would cost dials, a manual policy costs nothing."""
+    for n in lab.nodes.values():
+        known = {p for p, _ in n.peers}
+        n.known = [x for x in sorted(lab.nodes) if x != n.letter and x not in known]
+    lab.know_everybody()
+
+
+class Named:
+    """Config with the other nodes known by key: listed as peers with the policy `manual`."""
+
+    @staticmethod
+    def write(node):
+        import json
+        type(node).write_config(node)
+        with open(node.config_path) as f:
+            config = json.load(f)
+        for other in getattr(node, "known", []):
+            config["peers"].append({"npub": node.lab.npub(other), "alias": f"node-{other}", "connect_policy": "manual",
+                                    "auto_reconnect": False, "addresses": [{"transport": "udp", "addr": "10.255.255.1:9"}]})
+        with open(node.config_path, "w") as f:
+            f.write(json.dumps(config, indent=1))
+
+
+def start(lab):
+    for n in lab.nodes.values():
+        n.write_config = lambda n=n: Named.write(n)
+    lab.start()
+
+
+def mesh(assignment, edges, dialers="both"):
+    lab = mixed(assignment)
+    for e in edges:
+        lab.wire(e[0], e[1], dialers=dialers if dialers == "both" else e[int(dialers)])
+    prime(lab)
+    return lab
+
+
+def every_pair(lab, tcp=True, seconds=20):
+    slow = []
+    for x in sorted(lab.nodes):
+        for y in sorted(lab.nodes):
+            if x == y:
+                continue
+            reaches(lab.nodes[x], lab.nodes[y], seconds)
+            if tcp:
+                mbit = tcp_mbit(lab.nodes[x], lab.nodes[y], seconds=1)
+                slow.append((mbit, x + y))
+                assert mbit > 5, f"TCP {x}->{y}: {mbit:.1f} Mbit/s"
+    return min(slow) if slow else None
+
+
+@test
+def two_nodes_either_side_dials():
+    notes = []
+    for assignment in ({"a": "w", "b": "r"}, {"a": "r", "b": "w"}):
+        for dialers in ("both", "0", "1"):
+            with mesh(assignment, ["ab"], dialers) as lab:
+                start(lab)
+                every_pair(lab, tcp=dialers == "both")
+        notes.append(names(assignment))
+    return ", ".join(notes)
+
+
+@test
+def chains_of_mixed_kinds():
+    notes = []
+    for kinds in ("wrw", "rwr", "rww", "wrr", "wrwr", "rwwr"):
+        assignment = dict(zip("abcd", kinds))
+        with mesh(assignment, ["ab", "bc", "cd"][:len(kinds) - 1]) as lab:
+            start(lab)
+            lab.one_root(30)
+            slowest = every_pair(lab)
+            notes.append(f"{kinds}: slowest TCP {slowest[0]:.0f} Mbit/s ({slowest[1]})")
+    return "; ".join(notes)
+
+
+@test
+def five_node_mesh_in_several_assignments():
+    notes = []
+    for kinds in ("wrwrw", "rwrwr", "wwrrr", "rrrww"):
+        assignment = dict(zip("abcde", kinds))
+        with mesh(assignment, FIVE) as lab:
+            start(lab)
+            lab.one_root(40)
+            slowest = every_pair(lab, tcp=kinds in ("wrwrw", "rwrwr"), seconds=30)
+            notes.append(kinds + (f": slowest TCP {slowest[0]:.0f} Mbit/s ({slowest[1]})" if slowest else ""))
+    return "; ".join(notes)
+
+
+@test
+def each_kind_restarted_and_killed():
+    notes = []
+    for victim in ("w", "r"):
+        assignment = {"a": "w", "b": "r"}
+        v = "a" if victim == "w" else "b"
+        o = "b" if victim == "w" else "a"
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            with mesh(assignment, ["ab"]) as lab:
+                start(lab)
+                reaches(lab.nodes["a"], lab.nodes["b"])
+                lab.nodes[v].stop(sig)
+                time.sleep(1)
+                lab.nodes[v].start()
+                begin = time.monotonic()
+                reaches(lab.nodes[o], lab.nodes[v], 60)
+                reaches(lab.nodes[v], lab.nodes[o], 60)
+                notes.append(f"{lab.nodes[v].kind.name} {sig.name}: back after {time.monotonic() - begin:.1f} s")
+    return "; ".join(notes)
+
+
+@test
+def the_references_control_client_reads_us():
+    with mesh({"a": "w", "b": "r"}, ["ab"]) as lab:
+        if not os.access(FIPSCTL, os.X_OK):
+            raise Skip("no fipsctl beside the reference binary: set FIPSCTL")
+        start(lab)
+        a, b = lab.nodes["a"], lab.nodes["b"]
+        reaches(a, b)
+        shows = "status peers links tree sessions bloom mmp cache connections transports routing identity-cache".split()
+        differences = []
+        for what in shows:
+            ours = subprocess.run([FIPSCTL, "-s", a.socket_path, "show", what], capture_output=True, text=True, timeout=20)
+            assert ours.returncode == 0, f"show {what}: {ours.stderr}"
+            theirs = subprocess.run([FIPSCTL, "-s", b.socket_path, "show", what], capture_output=True, text=True, timeout=20)
+            import json
+            missing = missing_keys(json.loads(theirs.stdout), json.loads(ours.stdout))
+            if missing:
+                differences.append(f"{what} lacks {missing}")
+        for args in (["acl", "show"], ["stats", "list"], ["stats", "metrics"], ["stats", "peers"],
+                     ["stats", "history", "peer_count", "--window", "10s"]):
+            p = subprocess.run([FIPSCTL, "-s", a.socket_path, *args], capture_output=True, text=True, timeout=20)
+            assert p.returncode == 0, f"{args}: {p.stderr}"
+        assert not differences, "; ".join(differences)
+        p = subprocess.run([FIPSCTL, "-s", a.socket_path, "disconnect", lab.npub("b")], capture_output=True, text=True, timeout=20)
+        assert p.returncode == 0, p.stderr
+        p = subprocess.run([FIPSCTL, "-s", a.socket_path, "connect", lab.npub("b"), "10.77.1.2:2121", "udp"],
+                           capture_output=True, text=True, timeout=20)
+        assert p.returncode == 0, p.stderr
+        reaches(a, b, 60)
+        return f"show {' '.join(shows)}"
+
+
+def missing_keys(theirs, ours, at=""):
+    """Keys of the reference's reply that ours lacks; lists by their first element, where both have one."""
+    out = []
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for k, v in theirs.items():
+            if k not in ours:
+                out.append(f"{at}{k}")
+            else:
+                out += missing_keys(v, ours[k], f"{at}{k}.")
+    elif isinstance(theirs, list) and isinstance(ours, list) and theirs and ours:
+        out += missing_keys(theirs[0], ours[0], f"{at}[].")
+    return out
+
+
+def rekeys(kinds, seconds):
+    """How often link and session keys changed, counted from both ends, with a ping every 100 ms all the time."""
+    assignment = dict(zip("ab", kinds))
+    with mesh(assignment, ["ab"]) as lab:
+        for n in lab.nodes.values():
+            n.node_options["rekey"] = {"after_secs": 31 if n.kind.weft else 46}
+        start(lab)
+        a, b = lab.nodes["a"], lab.nodes["b"]
+        reaches(a, b)
+        p = a.popen("ping", "-6", "-n", "-q", "-i", "0.1", "-w", str(seconds), "-W", "1", b.addr)
+        flips, last = {"link": 0, "session": 0}, {}
+        end = time.monotonic() + seconds
+        weft = a if a.kind.weft else b
+        while time.monotonic() < end:
+            peers = weft.ask("show_peers")["peers"]
+            sessions = weft.ask("show_sessions")["sessions"]
+            now = {"link": peers[0].get("our_session_index") if peers else None,
+                   "session": sessions[0].get("session_start_ms") if sessions else None}
+            for k, v in now.items():
+                if v is not None and last.get(k) not in (None, v):
+                    flips[k] += 1
+                last[k] = v if v is not None else last.get(k)
+            time.sleep(0.5)
+        out = p.communicate(timeout=20)[0]
+        summary = next(line for line in out.splitlines() if "transmitted" in line)
+        return flips, summary
+
+
+@test(long=True)
+def both_rekeys_at_the_shortest_interval():
+    notes = []
+    for kinds in ("wr", "rw"):
+        flips, summary = rekeys(kinds, 420)
+        assert flips["link"] >= 5 and flips["session"] >= 5, f"{kinds}: {flips}"
+        sent, received = int(summary.split()[0]), int(summary.split()[3])
+        assert sent - received < sent * 0.02, summary
+        notes.append(f"{kinds}: {flips['link']} link, {flips['session']} session rekeys; {summary}")
+    return "; ".join(notes)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("these tests make network namespaces and need root")
+        print("0 passed, 0 failed, 1 skipped")
+        sys.exit(0)
+    sys.exit(main(sys.argv[1:]))
