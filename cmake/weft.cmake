@@ -61,3 +61,12 @@ function(weft_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})  # for testing/vectors/load.h
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
 endfunction()
+
+# weft_threaded(TARGET): a test or program that has threads; built by the target `threaded`, run with the label `threads`.
+add_custom_target(threaded)
+function(weft_threaded name)
+  add_dependencies(threaded ${name})
+  if(TEST ${name})
+    set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+  endif()
+endfunction()

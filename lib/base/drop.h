@@ -117,6 +117,7 @@ namespace weft {
   X(rebuilt_too_long, "rebuilt packet longer than 65535 bytes")                               \
   X(no_tun, "no interface to deliver to")                                                     \
   X(tun_write_failed, "interface refused a packet")                                           \
+  X(tun_read_failed, "interface could not be read")                                           \
   X(bad_offload, "interface handed over an impossible super-packet")                          \
   X(send_failed, "socket refused a datagram")                                                 \
   X(send_buffer_full, "socket buffer full")                                                   \
