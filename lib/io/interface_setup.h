@@ -1,12 +1,10 @@
 /// Address, MTU, route and policy rule of the mesh interface.
 ///
-/// Undo     what was added and does not vanish with the interface (the rule) goes when this object goes,
-/// unless it was
-///          there before us.
-/// Time     the kernel takes packets for the new address some milliseconds later, on a work queue of its own.
-/// Errors   the first step that fails, with what to do; the steps before it are undone. The rule alone is no
-/// reason to
-///          fail: it becomes a warning.
+/// Undo     when this object goes, the interface goes down (address and route go with that) and the rule
+///          is removed, unless it was there before us and is not ours from a crash.
+/// Time     the kernel takes packets for the new address some milliseconds later, on a work queue.
+/// Errors   the first step that fails, with what to do; the steps before it are undone. The rule alone is
+///          no reason to fail: it becomes a warning.
 #pragma once
 
 #include <string>

@@ -1,9 +1,7 @@
-/// weft.key and weft.pub: the rules about who may have touched them. What the text means is the crypto room's
-/// matter.
+/// weft.key and weft.pub: the rules about who may have touched them. What the text means is not known here.
 ///
-/// Read     a link, or bits for group and others, is a warning; an owner other than this user or root is an
-/// error, as is
-///          anything that is no non-empty small text file.
+/// Read     a link, or bits for group and others, is a warning; an owner other than this user or root is
+///          an error, as is anything that is no non-empty small text file.
 /// Write    0600 before the secret is in the file, never through a link, whole or not at all.
 #pragma once
 

@@ -1,7 +1,7 @@
-/// Tells that addresses, routes or links of this host changed, so that the core looks again at its own links.
+/// Tells that addresses, routes or links of this host changed, so that the core looks again at its links.
 ///
-/// Use      when fd() is readable, call drain(): it empties the socket and says what kinds of change there
-/// were. Thread   one owner.
+/// Use      when fd() is readable, call drain(): it empties the socket and says what kinds of change came.
+/// Thread   one owner.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 /// A TUN interface: one descriptor per queue, super-packets where the kernel has them.
 ///
 /// Life     the interface vanishes with its last descriptor, so a crash leaves nothing behind.
-/// Names    an interface of that name that is not ours stays untouched; ours is one that was made persistent
-/// for this
-///          user, is of TUN type, and that nobody has open.
+/// Names    an interface of that name that is not ours stays untouched; ours is one that was made
+///          persistent for this user, is of TUN type, and that nobody has open.
 /// Errors   opening gives a sentence that says what to do; traffic gives a status.
 /// Thread   each queue has one owner; reading and writing the same queue from two threads is allowed.
 #pragma once

@@ -1,10 +1,11 @@
 /// UDP sockets for bursts: segmentation offload out, receive offload and batches in.
 ///
 /// Errors   setting up gives a Failure with a sentence; traffic gives a status and never throws.
-/// Thread   one owner for receiving and one for sending; the two may differ.
+/// Thread   one owner for receiving; any thread may send.
 /// macOS    the same header; no offloads there (can_gso(), can_gro() false), singles only.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +93,22 @@ class RecvBatch {
   std::unique_ptr<State> state_;
 };
 
+/// A bool that several threads may read and write, and that moves with its owner.
+class Switch {
+ public:
+  Switch() = default;
+  Switch(Switch&& o) noexcept : on_(bool(o)) {}
+  Switch& operator=(Switch&& o) noexcept { return *this = bool(o); }
+  Switch& operator=(bool on) noexcept {
+    on_.store(on, std::memory_order_relaxed);
+    return *this;
+  }
+  operator bool() const noexcept { return on_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> on_{false};
+};
+
 enum class RecvStatus : std::uint8_t { ok, would_block, gone, other };
 
 class UdpSocket {
@@ -139,7 +156,7 @@ class UdpSocket {
   Fd fd_;
   Endpoint::Family family_ = Endpoint::Family::none;
   bool connected_ = false;
-  bool gso_ = false;
+  Switch gso_;  // whichever thread sends may find out that the path cannot offload
   bool gro_ = false;
   std::uint32_t drops_seen_ = 0;
   std::uint64_t drops_ = 0;

@@ -1,15 +1,14 @@
 /// Joins the packets of one burst into as few super-packets as a TUN device may be given.
 ///
 /// Joined   neighbours within a flow, when taking the super-packet apart gives back the very same packets.
-/// TCP: equal
-///          headers but for sequence, PSH and checksum; contiguous; only ACK and PSH set; PSH ends a group.
-///          UDP: equal size but the last. Both: valid checksum, no extension header, at most kMaxSegments and
-///          kMaxJoined bytes.
+///          TCP: equal headers but for sequence, PSH and checksum; contiguous; only ACK and PSH set; PSH
+///          ends a group. UDP: equal size but the last. Both: valid checksum, no extension header, at most
+///          kMaxSegments and kMaxJoined bytes.
 /// Order    within a flow as added; a group stands where its first packet stood.
 /// Memory   packets are borrowed from add() until the last next(); payload is never copied.
-/// Thread   one owner. Cost: O(1) and at most one pass over its bytes per packet; allocates only while
-/// growing. Source   RFC 9293; the kernel's own GRO rules (net/ipv4/tcp_offload.c, udp_offload.c), never
-/// laxer than those.
+/// Thread   one owner.
+/// Cost     O(1) and at most one pass over its bytes per packet; allocates only while growing.
+/// Source   RFC 9293; the kernel's own GRO rules (net/ipv4/tcp_offload.c, udp_offload.c), never laxer.
 #pragma once
 
 #include "base/bytes.h"

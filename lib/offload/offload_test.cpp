@@ -362,6 +362,22 @@ TEST(Coalescer, NeverJoinsToAFirstPacketWithAWrongChecksum) {
   EXPECT_EQ(join({none, none}).packets.size(), 2U);
 }
 
+TEST(Coalescer, NeverJoinsTheOtherFormOfAZeroChecksum) {
+  auto first = tcp({.options = 0});
+  auto word = load_be<std::uint16_t>(first.data() + 60);
+  const auto sum = load_be<std::uint16_t>(first.data() + 56);
+  // Adding the complement of the rest to one word makes the true checksum zero.
+  word = static_cast<std::uint16_t>((word + sum) % 0xffff);
+  store_be(first.data() + 60, word);
+  fix_sum(first);
+  ASSERT_EQ(load_be<std::uint16_t>(first.data() + 56), 0);
+  const auto second = tcp({.seq = 101, .options = 0});
+  EXPECT_EQ(join({first, second}).packets.size(), 1U);
+  store_be(first.data() + 56, std::uint16_t{0xffff});
+  ASSERT_TRUE(naive_valid(first));
+  EXPECT_EQ(join({first, second}).packets.size(), 2U);
+}
+
 TEST(Coalescer, KeepsTheOrderWithinAFlowAroundWhatCannotBeJoined) {
   const auto pure_ack = tcp({.seq = 101, .payload = 0});
   const std::vector<Buffer> in{tcp({}), pure_ack, tcp({.seq = 101})};

@@ -1,7 +1,6 @@
-/// What a TUN device says before each packet: how large its segments are and which checksum is still open.
+/// What a TUN device says before each packet: how large its segments are, which checksum is still open.
 ///
-/// Source  struct virtio_net_hdr, VIRTIO 1.2 section 5.1.6; little-endian (TUNSETVNETLE), without
-/// num_buffers.
+/// Source  struct virtio_net_hdr, VIRTIO 1.2 section 5.1.6; little-endian, without num_buffers.
 #pragma once
 
 #include "base/bytes.h"
