@@ -76,7 +76,7 @@ struct DecryptShard::Impl {
   void write_tun(ShardIo& io);
 
   // decrypt_send.cpp
-  void send_message(Instant now, LinkId link, Bytes message, ShardIo& io);
+  void send_message(Instant now, LinkId link, Bytes message, bool ce, ShardIo& io);
   void send(Instant now, const SendLink& c, ShardIo& io);
   void send(Instant now, const SendSession& c, ShardIo& io);
   void send(Instant now, const SendLinkReports& c, ShardIo& io);

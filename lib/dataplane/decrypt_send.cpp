@@ -3,18 +3,20 @@
 namespace weft {
 
 /// `message` may be a part of nothing of ours: it is copied to its place in a frame.
-void DecryptShard::Impl::send_message(Instant now, LinkId link, Bytes message, ShardIo& io) {
+void DecryptShard::Impl::send_message(Instant now, LinkId link, Bytes message, bool ce, ShardIo& io) {
   LinkEntry* out = tables.link(link);
   if (out == nullptr || message.empty()) return stats.drops.add(Drop::no_route);
   const std::size_t size = message.size() + wire::kFrameCost;
   if (size > out->send.mtu) return stats.drops.add(Drop::over_link_mtu);
   own.resize(size);
   std::memcpy(own.data() + frame::kMessageAt, message.data(), message.size());
-  egress.add(*out, own, Egress::Kind::own, HopClass::direct_peer, false);
+  egress.add(*out, own, Egress::Kind::own, HopClass::direct_peer, ce);
   egress.flush(now, *opts.aead, io.wire, stats, opts.stage_clock);
 }
 
-void DecryptShard::Impl::send(Instant now, const SendLink& c, ShardIo& io) { send_message(now, c.link, c.message, io); }
+void DecryptShard::Impl::send(Instant now, const SendLink& c, ShardIo& io) {
+  send_message(now, c.link, c.message, c.ce, io);
+}
 
 void DecryptShard::Impl::send(Instant now, const SendSession& c, ShardIo& io) {
   SessionEntry* session = tables.session(c.remote);
@@ -51,14 +53,14 @@ void DecryptShard::Impl::send(Instant now, const SendLinkReports& c, ShardIo& io
   if (c.sender) {
     if (const auto r = home->second.sent.report(out->send.key, wire_ms(out->send.epoch_start, now))) {
       wire::encode_sender_report(message, *r, wire::ReportForm::link);
-      send_message(now, c.link, message, io);
+      send_message(now, c.link, message, false, io);
     }
   }
   if (!c.receiver) return;
   if (const auto r = home->second.meter.report(now)) {
     message.clear();
     wire::encode_receiver_report(message, *r, wire::ReportForm::link);
-    send_message(now, c.link, message, io);
+    send_message(now, c.link, message, false, io);
   }
 }
 

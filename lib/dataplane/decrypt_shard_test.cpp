@@ -272,6 +272,7 @@ TEST(DecryptShard, TriesEveryEpochOfASessionAndSaysWhichIsProven) {
   EXPECT_EQ(p.b.dec_io.count<PuntSessionProven>(), 3U);
   EXPECT_EQ(p.b.dec_io.first<PuntSessionProven>().epoch, EpochId{2});
   EXPECT_EQ(p.b.sessions[1].stats->epoch_frames_recv.get(), 2U);
+  EXPECT_EQ(p.b.sessions[1].stats->older_epoch_recv.get(), at(0));  // epoch 0 drains on
   EXPECT_EQ(p.b.all_drops(), 0U);
   p.b.home(DropSessionRecv{p.a.addr, EpochId{1}});
   p.a.tun(rig::udp(p.a, p.b, 200));
@@ -487,6 +488,7 @@ TEST(DecryptShard, ReportsCoordinatesOnlyOnceTheyAreProven) {
 TEST(DecryptShard, SealsAndSendsTheCoresMessagesAtOnce) {
   Pair p;
   EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), {0x51}}).at(0).size(), 37U);
+  EXPECT_TRUE(wire::decode_link_header(say(p.a, SendLink{link_id(p.a, p.b), {0x51}, true}).at(0))->flags.congested);
   EXPECT_TRUE(say(p.a, SendLink{LinkId{999}, {0x51}}).empty());
   EXPECT_TRUE(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1245, 0x51)}).empty());
   EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1244, 0x51)}).size(), 1U);
@@ -495,9 +497,9 @@ TEST(DecryptShard, SealsAndSendsTheCoresMessagesAtOnce) {
   EXPECT_EQ(p.a.drops(Drop::no_route), 2U);
   EXPECT_EQ(p.a.drops(Drop::over_link_mtu), 1U);
   EXPECT_EQ(p.a.drops(Drop::unknown_session), 1U);
-  EXPECT_EQ(p.a.links[2].stats->frames_sent.get(), 2U);
-  EXPECT_EQ(p.a.links[2].stats->bytes_sent.get(), 37U + 1280);
-  EXPECT_EQ(p.a.links[2].key->bytes.load(), 37U + 1280);
+  EXPECT_EQ(p.a.links[2].stats->frames_sent.get(), 3U);
+  EXPECT_EQ(p.a.links[2].stats->bytes_sent.get(), 2 * 37U + 1280);
+  EXPECT_EQ(p.a.links[2].key->bytes.load(), 2 * 37U + 1280);
 }
 
 TEST(DecryptShard, FillsInReportsAtTheSeal) {

@@ -2,6 +2,7 @@
 #include <set>
 #include <thread>
 
+#include "base/rng.h"
 #include "dataplane/test_rig.h"
 
 /// Calls of operator new in this program; counting_new_test.cpp.
@@ -117,6 +118,45 @@ TEST(Path, ClosesEveryFrameToEverybodyElse) {
   EXPECT_EQ(p.b.dec_io.count<PuntLinkProven>(), 0U);
   p.b.wire({f}, p.a.endpoint);
   EXPECT_EQ(p.b.dec_io.packets(), std::vector<Buffer>{packet});
+}
+
+TEST(Path, SurvivesWhateverAnAuthenticNeighbourOrPeerSends) {
+  rig::Node a{1}, b{2}, c{3};
+  connect(a, b);
+  connect(b, c);
+  talk(a, b);
+  route(b, c, c);
+  SeededRng rng(7);
+  const auto noise = [&](std::size_t most) {
+    Buffer n(rng.below(most));
+    rng.fill(n);
+    return n;
+  };
+  for (int i = 0; i < 4000; ++i) {
+    a.now = b.now = at(i * 10);
+    Buffer payload = noise(200);
+    if (payload.size() > 14 && i % 2 == 0) {  // far enough into the parsers
+      payload[0] = static_cast<std::uint8_t>(i % 5);
+      payload[1] &= 7;
+      payload[12] &= 7;
+      payload[13] = 0;
+    }
+    Buffer message;
+    wire::encode_envelope(message, {static_cast<std::uint8_t>(i), static_cast<std::uint16_t>(rng.u32()), a.addr,
+                                    i % 3 == 0 ? c.addr : b.addr, payload});
+    if (i % 7 == 0) message.resize(rng.below(message.size()));
+    if (message.empty()) continue;
+    a.home(SendLink{link_id(a, b), message, i % 4 == 0});
+    Buffer body = noise(120);
+    if (body.size() > 5 && i % 2 == 0) std::memcpy(body.data(), "\0\1\0\1\0", 5);
+    a.home(SendSession{b.addr, link_id(a, b), static_cast<std::uint8_t>(0x10 + i % 6), i % 5 == 0, body});
+    carry(a, b, i % 2 == 0);
+    for (const rig::Written& w : b.dec_io.written) EXPECT_GE(w.packet.size(), 40U);
+    b.dec_io.clear();
+  }
+  EXPECT_EQ(b.drops(Drop::bad_tag), 0U);
+  EXPECT_GT(b.dec.stats().forwarding.forwarded.packets.get(), 500U);
+  EXPECT_GT(b.sessions[1].stats->packets_recv.get(), 300U);
 }
 
 std::uint64_t fake_clock() {

@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// Steps of the packet path whose cost is shown one by one.
+/// Steps of the packet path whose cost is shown one by one. `inner` holds the sealing and sending of a burst that is
+/// larger than the shard's buffer; else the steps do not overlap.
 enum class Stage : std::uint8_t { inner, session_seal, hop_seal, wire_send, hop_open, dispatch, session_open, tun_write, count_ };
 constexpr std::size_t kStages = static_cast<std::size_t>(Stage::count_);
 std::string_view name_of(Stage s);
