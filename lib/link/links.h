@@ -58,6 +58,8 @@ class Links {
   bool rekeying(const NodeAddr& addr) const { return rekeys_.contains(addr); }
   const std::deque<Refusal>& refusals() const { return refusals_; }
   std::size_t candidates() const { return candidates_.size(); }
+  /// Handshakes of others that we answered and that are not proven yet; rekeys of live peers among them.
+  const std::map<SessionIndex, Candidate>& pending_inbound() const { return candidates_; }
   const Settings& settings() const { return settings_; }
 
  private:

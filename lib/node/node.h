@@ -46,6 +46,10 @@ class Node {
 
   /// One DNS query. The identity behind the name is known to the packet path before the reply can leave.
   Result<names::DnsReply, Drop> on_dns(Now now, Bytes query);
+  /// The packet path knows whose address this is from now on, as after a DNS query.
+  void learn(Now now, const PublicKey& key) { identities_.put(key, now.mono); }
+  /// nullptr: nobody has said whose address it is.
+  const names::IdentityCache::Entry* identity_of(const MeshAddr& addr) { return identities_.find(addr); }
   void set_hosts(Now now, std::string_view hosts_text);
   void set_acl(Now now, std::string_view allow_text, std::string_view deny_text);
   /// Peers of the configuration, read again.
