@@ -58,8 +58,13 @@ NodeOptions World::options_for(NodeId i) const {
 }
 
 void World::start() {
-  for (auto& n : nodes_)
-    net_.after(Duration{rng_.between(0, params_.stagger.count())}, [&n = *n] { n.start(); });
+  for (auto& n : nodes_) {
+    ++to_start_;
+    net_.after(Duration{rng_.between(0, params_.stagger.count())}, [this, &n = *n] {
+      --to_start_;
+      n.start();
+    });
+  }
 }
 
 bool World::run_until(const std::function<bool()>& holds, Duration limit, Duration step) {

@@ -53,7 +53,7 @@ class World {
   bool all_linked() const;
   /// One root, the right one, and everybody's path leads there over live links without a circle; a sentence if not.
   std::optional<std::string> tree_complaint() const;
-  bool converged() const { return all_linked() && !tree_complaint(); }
+  bool converged() const { return to_start_ == 0 && all_linked() && !tree_complaint(); }
   /// Bounds of every node, lanes, spinning cores, nonces, packets that came out wrong; a sentence if not.
   std::optional<std::string> complaint() const;
 
@@ -87,6 +87,7 @@ class World {
   SeededRng rng_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::deque<Flow> flows_;
+  std::size_t to_start_ = 0;
 };
 
 }  // namespace weft::sim
