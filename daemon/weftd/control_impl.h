@@ -1,0 +1,75 @@
+/// The control thread's insides, shared by the sources that make it up. Asio: for those only.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "io/file.h"
+#include "io/net_monitor.h"
+#include "weftd/control_socket.h"
+#include "weftd/control_thread.h"
+#include "weftd/dns_socket.h"
+#include "weftd/perf_report.h"
+#include "weftd/resolver.h"
+
+namespace weft::daemon {
+
+struct ControlThread::Impl {
+  explicit Impl(Parts parts);
+
+  // control_thread.cpp: the loop
+  int run();
+  /// One turn of the node; its effects are carried out and its deadline is awaited afterwards.
+  template <class F>
+  void step(F f);
+  void arm();
+  void on_deadline();
+  void watch_workers();
+  void on_workers();
+  void flush_inboxes();
+  void on_signal(int number);
+  void begin_stop();
+  void wait_for_goodbyes(Instant until);
+
+  // control_services.cpp: what else hangs on the loop
+  void open_control_socket();
+  void open_dns();
+  void watch_network();
+  void on_tick();
+  void check_sleep(Now now);
+  void report_perf();
+  void reload();
+  void reload_lists(bool even_unchanged);
+  std::string handle_request(std::string_view line);
+
+  Parts p;
+  boost::asio::io_context io{1};
+  boost::asio::signal_set signals{io};
+  boost::asio::steady_timer deadline{io}, tick{io}, flush{io}, stop{io}, network_quiet{io};
+  boost::asio::posix::stream_descriptor workers_wake{io}, network_wake{io};
+  Resolver resolver;
+  Effects effects;
+  Facts facts;
+  DropCounters drops;
+  io::Notifier notifier = io::Notifier::from_environment();
+  std::optional<io::NetMonitor> network;
+  std::optional<ControlSocket> socket;
+  std::optional<DnsSocket> dns;
+  std::optional<Instant> armed;
+  bool flushing = false;
+  bool network_pending = false;
+  bool stopping = false;
+  int result = 0;
+
+  std::uint64_t ticks = 0;
+  Duration awake_clock{};  // CLOCK_BOOTTIME less CLOCK_MONOTONIC: grows while the machine sleeps
+  std::uint64_t kernel_drops = 0;
+  std::uint64_t kernel_drop_events = 0;
+  std::array<io::FileStamp, 3> stamps;  // hosts, peers.allow, peers.deny
+  PerfReport perf;
+  Instant perf_at;
+};
+
+}  // namespace weft::daemon

@@ -1,0 +1,191 @@
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "config/validate.h"
+#include "control/request.h"
+#include "io/clock.h"
+#include "weftd/control_impl.h"
+
+namespace weft::daemon {
+namespace {
+
+using Failed = boost::system::error_code;
+using boost::asio::posix::descriptor_base;
+
+constexpr auto kTick = std::chrono::seconds(1);
+constexpr std::uint64_t kListsEvery = 2;  // ticks
+constexpr Duration kPerfEvery = 5s;
+/// Changes come in bursts, and an address is not usable at its first mention.
+constexpr auto kNetworkQuiet = std::chrono::milliseconds(300);
+constexpr Duration kSleptAtLeast = 5s;
+
+Duration sleep_so_far() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return io::mono_now().time_since_epoch() - (std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+}
+
+}  // namespace
+
+// ---- sockets ----------------------------------------------------------------------------------------------------------
+
+void ControlThread::Impl::open_control_socket() {
+  const auto& c = p.settings.config.node.control;
+  if (!c.enabled) return;
+  auto file = SocketFile::listen(c.socket_path.value_or(control_socket_path(true)));
+  if (!file) {
+    facts.troubles.push_back(file.error());
+    return p.log(Level::warn, "control", "{}; going on without control socket", file.error());
+  }
+  facts.control_socket = file->path();
+  socket.emplace(io, std::move(*file), drops, [this](std::string_view line) { return handle_request(line); });
+}
+
+std::string ControlThread::Impl::handle_request(std::string_view line) {
+  std::string reply;
+  Outbox out;
+  control::Context context{p.node, io::clock_now(), out, view_of(facts, p.workers, effects, kernel_drop_events, drops)};
+  reply = control::handle_request(line, context);
+  effects.carry_out(out);
+  flush_inboxes();
+  arm();
+  return reply;
+}
+
+void ControlThread::Impl::open_dns() {
+  const auto& c = p.settings.config.dns;
+  if (!c.enabled) return;
+  const unsigned mesh = p.mesh != nullptr ? p.mesh->device.index() : 0;
+  auto opened = DnsSocket::open(io, c, mesh, drops, [this](Bytes query) {
+    auto reply = p.node.on_dns(io::clock_now(), query);
+    return reply ? std::move(reply->bytes) : Buffer{};
+  });
+  if (!opened) {
+    facts.dns_trouble = opened.error();
+    facts.troubles.push_back(opened.error());
+    return p.log(Level::warn, "dns", "{}; names under .fips are not answered", opened.error());
+  }
+  dns.emplace(std::move(*opened));
+  facts.dns_addr = dns->address();
+}
+
+void ControlThread::Impl::watch_network() {
+  auto monitor = io::NetMonitor::open(p.mesh != nullptr ? p.mesh->device.index() : 0);
+  if (!monitor) return p.log(Level::warn, "network", "changes of addresses and routes go unnoticed: {}", monitor.error().text);
+  network.emplace(std::move(*monitor));
+  network_wake.assign(::dup(network->fd()));
+  const auto wait = [this](const auto& again) -> void {
+    network_wake.async_wait(descriptor_base::wait_read, [this, again](const Failed& failed) {
+      if (failed) return;
+      if (network->drain().any() && !network_pending) {
+        network_pending = true;
+        network_quiet.expires_after(kNetworkQuiet);
+        network_quiet.async_wait([this](const Failed& stopped) {
+          network_pending = false;
+          if (stopped || stopping) return;
+          p.log(Level::info, "network", "addresses or routes changed; asking every link for a sign of life");
+          Outbox out;
+          p.node.on_network_change(io::clock_now(), out);
+          effects.carry_out(out);
+          arm();
+        });
+      }
+      again(again);
+    });
+  };
+  wait(wait);
+}
+
+// ---- once a second ----------------------------------------------------------------------------------------------------
+
+void ControlThread::Impl::on_tick() {
+  const Now now = io::clock_now();
+  Outbox out;
+  check_sleep(now);
+  const auto t = p.workers.totals();
+  p.node.on_tick(now, t.received.packets, t.forwarded.packets + t.originated.packets, t.received.bytes,
+                 t.forwarded.bytes + t.originated.bytes);
+  if (const auto total = p.workers.kernel_drops(); total > kernel_drops) {
+    kernel_drops = total;
+    ++kernel_drop_events;
+  }
+  p.node.on_kernel_drops(now, kernel_drops, out);
+  effects.carry_out(out);
+  if (++ticks % kListsEvery == 0) reload_lists(false);
+  report_perf();
+  p.log.tick();
+  if (notifier.watchdog_interval()) notifier.watchdog();
+  armed.reset();  // look again: our clock may have run while Asio's stood still
+  arm();
+  tick.expires_after(kTick);
+  tick.async_wait([this](const Failed& failed) {
+    if (!failed) on_tick();
+  });
+}
+
+/// Before the node sees a deadline after a sleep, it must hear of the sleep: else it takes silence for death.
+void ControlThread::Impl::check_sleep(Now now) {
+  const Duration so_far = sleep_so_far();
+  const bool slept = ticks > 0 && so_far - awake_clock >= kSleptAtLeast;
+  if (slept) p.log(Level::info, "network", "this machine slept for {} s", to_ms(so_far - awake_clock) / 1000);
+  awake_clock = so_far;
+  if (!slept) return;
+  Outbox out;
+  p.node.on_network_change(now, out);
+  effects.carry_out(out);
+}
+
+void ControlThread::Impl::report_perf() {
+  if (!p.settings.config.weft.dataplane.perf) return;
+  const Instant now = io::mono_now();
+  if (perf_at == Instant{}) perf_at = now;
+  if (now - perf_at < kPerfEvery) return;
+  const auto text = perf.lines(p.workers.totals(), std::chrono::duration<double>(now - perf_at).count());
+  perf_at = now;
+  if (!text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+// ---- reloads ----------------------------------------------------------------------------------------------------------
+
+void ControlThread::Impl::reload_lists(bool even_unchanged) {
+  const std::array<std::string, 3> files{p.settings.hosts_file, p.settings.allow_file, p.settings.deny_file};
+  std::array<io::FileStamp, 3> fresh;
+  for (std::size_t i = 0; i < files.size(); ++i) fresh[i] = io::file_stamp(files[i]);
+  if (fresh == stamps && !even_unchanged) return;
+  stamps = fresh;
+  std::array<std::string, 3> text;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::optional<std::string> trouble;
+    text[i] = read_side_file(files[i], &trouble);
+    if (trouble) return p.log(Level::warn, "reload", "{}; what was read before stays in force", *trouble);
+  }
+  const Now now = io::clock_now();
+  p.node.set_hosts(now, text[0]);
+  p.node.set_acl(now, text[1], text[2]);
+  p.log(Level::info, "reload", "hosts and peer lists read again");
+}
+
+/// Peers, names, lists and the log level; everything else takes a restart. A wrong file changes nothing.
+void ControlThread::Impl::reload() {
+  auto fresh = load_settings(p.config_file);
+  if (!fresh)
+    return p.log.always(Level::error, "reload refused, the running configuration stays:\n" + fresh.error());
+  for (const auto& c : config::drop_self(fresh->config, p.node.identity().npub(), fresh->places))
+    fresh->warnings.push_back(c.text());
+  for (const auto& w : fresh->warnings) p.log.always(Level::warn, w);
+  p.settings.config.peers = fresh->config.peers;
+  p.log.set_level(config::level_of(fresh->config.node.log_level).value_or(Level::info));
+  Outbox out;
+  p.node.set_peers(io::clock_now(), p.settings.config.peers, out);
+  effects.carry_out(out);
+  flush_inboxes();
+  arm();
+  reload_lists(true);
+  p.log.always(Level::info, fmt::format("configuration read again: {} peers; other changes take a restart",
+                                        p.settings.config.peers.size()));
+}
+
+}  // namespace weft::daemon

@@ -1,0 +1,19 @@
+/// The mesh interface, open and configured, for as long as the object lives.
+#pragma once
+
+#include "config/schema.h"
+#include "io/interface_setup.h"
+#include "io/tun_device.h"
+
+namespace weft::daemon {
+
+struct MeshInterface {
+  io::TunDevice device;
+  io::InterfaceSetup setup;  // undone before the device closes
+};
+
+/// Queues: as many as the kernel gives, at most `queues`. Errors: a sentence with what to do; nothing is left behind.
+Result<MeshInterface, std::string> open_interface(const config::TunSection& config, const MeshAddr& address,
+                                                  unsigned queues, std::vector<std::string>& warnings);
+
+}  // namespace weft::daemon

@@ -1,0 +1,112 @@
+#include "weftd/workers.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace weft::daemon {
+namespace {
+
+constexpr std::uint32_t kMostWorkers = 256;
+
+std::uint64_t stage_clock() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+WorkerCounts worker_counts(const config::DataplaneSection& c) {
+  const std::uint32_t cpus = std::max(std::thread::hardware_concurrency(), 1U);
+  const auto pick = [&](std::optional<std::uint32_t> n) { return std::clamp(n.value_or(cpus), 1U, kMostWorkers); };
+  return {pick(c.encrypt_workers), pick(c.decrypt_workers)};
+}
+
+Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports,
+                 bool timed, Rng& rng)
+    : counts_(counts), strays_(counts.decrypt) {
+  const auto options = [&](std::uint32_t number) {
+    ShardOptions o;
+    o.self = self;
+    o.id = WorkerId{number};
+    o.decrypt_workers = counts.decrypt;
+    o.aead = crypto::make_aead();
+    o.fragment_seed = rng.u64();
+    o.tun_tcp = tun != nullptr && tun->features().tcp;
+    o.tun_udp = tun != nullptr && tun->features().udp;
+    if (timed) o.stage_clock = stage_clock;
+    return o;
+  };
+  const std::size_t queues = tun != nullptr ? tun->queues().size() : 0;
+  for (std::uint32_t i = 0; i < counts.encrypt; ++i) {
+    auto* queue = i < queues ? &tun->queues()[i] : nullptr;
+    auto t = std::make_unique<EncryptThread>(options(i), queue, ports, control_);
+    encrypt_.push_back(t.get());
+    all_.push_back(std::move(t));
+  }
+  for (std::uint32_t i = 0; i < counts.decrypt; ++i) {
+    auto* queue = queues > 0 ? &tun->queues()[i % queues] : nullptr;
+    auto t = std::make_unique<DecryptThread>(options(i), queue, ports, strays_, decrypt_, control_);
+    decrypt_.push_back(t.get());
+    all_.push_back(std::move(t));
+  }
+}
+
+void Workers::start() {
+  for (auto& t : all_) t->start();
+}
+
+void Workers::stop() {
+  for (auto& t : all_) t->stop();
+}
+
+void Workers::to_all(const Broadcast& command) {
+  for (auto& t : all_) t->inbox().push(std::visit([](const auto& c) -> Command { return c; }, command));
+}
+
+void Workers::to_home(WorkerId home, Command&& command) {
+  decrypt_[home.value % decrypt_.size()]->inbox().push(std::move(command));
+}
+
+void Workers::to_encrypt(Command&& command) { encrypt_[0]->inbox().push(std::move(command)); }
+
+bool Workers::flush() {
+  bool all = true;
+  for (auto& t : all_)
+    if (t->inbox().waiting()) all = t->inbox().flush() && all;
+  return all;
+}
+
+bool Workers::broken() const {
+  return std::ranges::any_of(all_, [](const auto& t) { return t->broken(); });
+}
+
+control::ShardTotals Workers::totals() const {
+  control::ShardTotals sum;
+  for (const auto& t : all_) sum.add(t->stats());
+  return sum;
+}
+
+void Workers::add_port_stats(std::size_t port, control::TransportView& view) const {
+  for (const auto& t : all_) {
+    const auto& s = t->port_stats()[port];
+    view.packets_sent += s.packets_sent.get();
+    view.bytes_sent += s.bytes_sent.get();
+    view.packets_recv += s.packets_recv.get();
+    view.bytes_recv += s.bytes_recv.get();
+    view.send_errors += s.send_errors.get();
+    view.recv_errors += s.recv_errors.get();
+    view.mtu_exceeded += s.mtu_exceeded.get();
+    view.kernel_drops += s.kernel_drops.get();
+  }
+}
+
+std::uint64_t Workers::kernel_drops() const {
+  std::uint64_t sum = 0;
+  for (const auto& t : all_)
+    for (const auto& s : t->port_stats()) sum += s.kernel_drops.get();
+  return sum;
+}
+
+}  // namespace weft::daemon

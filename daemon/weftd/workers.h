@@ -1,0 +1,57 @@
+/// All worker threads of the packet path, and the core's commands to them.
+///
+/// Thread   control thread, but for the workers themselves.
+#pragma once
+
+#include "config/schema.h"
+#include "control/shell_view.h"
+#include "crypto/identity.h"
+#include "weftd/shard_thread.h"
+
+namespace weft::daemon {
+
+struct WorkerCounts {
+  std::uint32_t encrypt = 1;
+  std::uint32_t decrypt = 1;
+};
+/// As configured, else one of each per processor. Bounds: what a TUN device has queues for, and a receiver index's low
+/// byte can name.
+WorkerCounts worker_counts(const config::DataplaneSection& c);
+
+class Workers {
+ public:
+  /// `tun` may be null; else it has a queue for each encrypt worker, or fewer (an older kernel).
+  Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports, bool timed,
+          Rng& rng);
+  ~Workers() { stop(); }
+
+  void start();
+  /// Inboxes run empty first.
+  void stop();
+
+  void to_all(const Broadcast& command);
+  void to_home(WorkerId home, Command&& command);
+  void to_encrypt(Command&& command);
+  /// Moves what did not fit into an inbox; true when nothing waits any more.
+  bool flush();
+
+  /// Signalled when a punt waits or a worker broke.
+  Waker& control_waker() { return control_; }
+  const std::vector<std::unique_ptr<ShardThread>>& all() const { return all_; }
+  bool broken() const;
+  control::ShardTotals totals() const;
+  /// Sums of one port over all threads, into `view`.
+  void add_port_stats(std::size_t port, control::TransportView& view) const;
+  std::uint64_t kernel_drops() const;
+  const WorkerCounts& counts() const { return counts_; }
+
+ private:
+  WorkerCounts counts_;
+  Waker control_;
+  StrayRings strays_;
+  std::vector<DecryptThread*> decrypt_;
+  std::vector<EncryptThread*> encrypt_;
+  std::vector<std::unique_ptr<ShardThread>> all_;
+};
+
+}  // namespace weft::daemon
