@@ -9,8 +9,8 @@ std::uint8_t phase_of(Bytes payload) { return payload[0] & 0x0f; }
 bool is_signal(Bytes payload) {
   return payload.size() >= wire::kPrefix && phase_of(payload) == 0 && (payload[1] & kPlainSignal) != 0;
 }
-/// Setup and its answer carry coordinates that the core wants; the third message and signals carry none, and a third
-/// message on the slow way would be overtaken by the data behind it.
+/// Setup and its answer carry coordinates that the core wants; the third message and signals carry none, and
+/// a third message on the slow way would be overtaken by the data behind it.
 bool is_setup_or_ack(Bytes payload) {
   return payload.size() >= wire::kPrefix && (phase_of(payload) == 1 || phase_of(payload) == 2);
 }
@@ -35,8 +35,8 @@ void DecryptShard::Impl::to_core(Instant now, LinkHome& link, bool ce, Bytes mes
   punt(PuntDatagram{link.link, ce, Buffer(message.begin(), message.end())}, io);
 }
 
-void DecryptShard::Impl::deliver(Instant now, LinkHome& link, bool ce, MutBytes message, const wire::Envelope& e,
-                                 ShardIo& io) {
+void DecryptShard::Impl::deliver(Instant now, LinkHome& link, bool ce, MutBytes message,
+                                 const wire::Envelope& e, ShardIo& io) {
   stats.forwarding.delivered.add(counted(message));
   if (e.from == opts.self) return stats.drops.add(Drop::own_source);
   const auto kind = wire::classify_session_payload(e.payload);
@@ -49,8 +49,8 @@ void DecryptShard::Impl::deliver(Instant now, LinkHome& link, bool ce, MutBytes 
   stray(known->send.home, {StrayBurst::Kind::datagram, ce, link.link, {}, {}, 0, 0}, message);
 }
 
-void DecryptShard::Impl::transit(Instant now, LinkHome& link, bool ce, MutBytes message, const wire::Envelope& e,
-                                 ShardIo& io) {
+void DecryptShard::Impl::transit(Instant now, LinkHome& link, bool ce, MutBytes message,
+                                 const wire::Envelope& e, ShardIo& io) {
   if (is_setup_or_ack(e.payload)) return to_core(now, link, ce, message, io);
   if (!warm(now, e, counted(message), io)) return;
   if (e.ttl <= 1) {
@@ -77,12 +77,13 @@ bool DecryptShard::Impl::warm(Instant now, const wire::Envelope& e, std::size_t 
     stats.drops.add(Drop::warm_rate);
     return true;
   }
-  punt(PuntCoords{e.from, e.to, from ? seen->from.path() : wire::Path{}, to ? seen->to.path() : wire::Path{}}, io);
+  punt(PuntCoords{e.from, e.to, from ? seen->from.path() : wire::Path{}, to ? seen->to.path() : wire::Path{}},
+       io);
   return true;
 }
 
-void DecryptShard::Impl::forward(Instant now, LinkHome& link, bool ce, MutBytes message, const wire::Envelope& e,
-                                 ShardIo& io) {
+void DecryptShard::Impl::forward(Instant now, LinkHome& link, bool ce, MutBytes message,
+                                 const wire::Envelope& e, ShardIo& io) {
   RouteEntry* route = tables.route(e.to);
   if (route == nullptr) {
     punt(PuntNoRoute{link.link, ce, Buffer(message.begin(), message.end())}, io);

@@ -1,5 +1,6 @@
-/// Inside of a DecryptShard; its parts live in decrypt_shard.cpp (commands, frames of links), decrypt_datagram.cpp
-/// (envelopes, transit), decrypt_session.cpp (what is for us) and decrypt_send.cpp (the core's own messages).
+/// Inside of a DecryptShard; its parts live in decrypt_shard.cpp (commands, frames of links),
+/// decrypt_datagram.cpp (envelopes, transit), decrypt_session.cpp (what is for us) and decrypt_send.cpp (the
+/// core's own messages).
 #pragma once
 
 #include "dataplane/decrypt_shard.h"
@@ -23,7 +24,7 @@ struct DecryptShard::Impl {
   /// A session message for us, on its way through the trial keys.
   struct Inner {
     wire::SealedSession message;
-    MutBytes text;                // ciphertext, then plaintext, without the tag
+    MutBytes text;  // ciphertext, then plaintext, without the tag
     SessionHome* session = nullptr;
     SessionHalf* half = nullptr;  // the one tried now
     std::uint16_t path_mtu = 0;
@@ -31,7 +32,7 @@ struct DecryptShard::Impl {
     Drop why = Drop::undecryptable;
     bool ce = false;
     bool newer_first = false;
-    bool open = false;            // by `half`
+    bool open = false;  // by `half`
     bool refused = false;
   };
 
@@ -43,7 +44,8 @@ struct DecryptShard::Impl {
   void cutover(Instant now, const SessionCutover& c);
   void on_read(Instant now, TransportId transport, const WireRead& read, ShardIo& io);
   void admit(Instant now, TransportId transport, const Endpoint& from, MutBytes frame, ShardIo& io);
-  void on_handshake(Instant now, TransportId transport, const Endpoint& from, Bytes frame, bool first, ShardIo& io);
+  void on_handshake(Instant now, TransportId transport, const Endpoint& from, Bytes frame, bool first,
+                    ShardIo& io);
   void process(Instant now, ShardIo& io);
   void on_opened(Instant now, Sealed& f, bool authentic, ShardIo& io);
   void account(Instant now, const Sealed& f, bool newest);

@@ -32,8 +32,7 @@ void DecryptShard::Impl::send(Instant now, const SendSession& c, ShardIo& io) {
   own.resize(size);
   // A warm-up of its own says K = 0 whatever our epoch: the reference does.
   const bool k = s.k && c.type != static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup);
-  const auto message =
-      frame::write_head(own, {s, opts.self, out->send.mtu, c.type, c.with_coords, k}, now);
+  const auto message = frame::write_head(own, {s, opts.self, out->send.mtu, c.type, c.with_coords, k}, now);
   if (!c.body.empty())
     std::memcpy(own.data() + frame::kCoordsAt + coords + wire::kSessionInner, c.body.data(), c.body.size());
   auto job = frame::seal_job(message, *s.key, *counter);

@@ -12,14 +12,16 @@ SessionHome* DecryptShard::Impl::session_home(const NodeAddr& remote) {
   return it == sessions.end() ? nullptr : last_session = &it->second;
 }
 
-void DecryptShard::Impl::on_sealed_session(bool ce, MutBytes message, const wire::Envelope& e, SessionHome& session) {
+void DecryptShard::Impl::on_sealed_session(bool ce, MutBytes message, const wire::Envelope& e,
+                                           SessionHome& session) {
   const auto sealed = wire::decode_sealed_session(e.payload);
   if (!sealed) return stats.drops.add(sealed.error());
   if (sealed->ciphertext.size() < wire::kTag) return stats.drops.add(Drop::too_short);
   const SessionEntry* known = tables.session(session.remote);
   Inner m;
   m.message = *sealed;
-  m.text = message.subspan(message.size() - sealed->ciphertext.size(), sealed->ciphertext.size() - wire::kTag);
+  m.text =
+      message.subspan(message.size() - sealed->ciphertext.size(), sealed->ciphertext.size() - wire::kTag);
   m.session = &session;
   m.path_mtu = e.path_mtu;
   m.ce = ce;
@@ -57,8 +59,8 @@ void DecryptShard::Impl::open_sessions(Instant now, ShardIo& io) {
           stats.drops.add(m.why);
           continue;
         }
-        jobs.push_back({&m.half->recv.key, m.message.header.counter, m.message.aad, m.text.data(), m.text.size(),
-                        m.text.data() + m.text.size(), false});
+        jobs.push_back({&m.half->recv.key, m.message.header.counter, m.message.aad, m.text.data(),
+                        m.text.size(), m.text.data() + m.text.size(), false});
         tried.push_back(i);
       }
       if (jobs.empty()) break;
@@ -77,8 +79,7 @@ void DecryptShard::Impl::on_session_message(Instant now, Inner& m, ShardIo& io) 
   const bool newest = !half.proven || counter > half.recv.window.highest();
   if (const auto no = half.recv.window.accept(counter)) return stats.drops.add(*no);
   if (!half.proven)
-    half.proven =
-        punt(PuntSessionProven{half.recv.remote, half.recv.epoch, m.message.header.key_epoch}, io);
+    half.proven = punt(PuntSessionProven{half.recv.remote, half.recv.epoch, m.message.header.key_epoch}, io);
   report_coords(now, m, io);
   const auto in = wire::decode_session_inner(m.text);
   if (!in) return stats.drops.add(in.error());
@@ -87,7 +88,9 @@ void DecryptShard::Impl::on_session_message(Instant now, Inner& m, ShardIo& io) 
   if (!type) return stats.drops.add(type.error());
   if (*type == wire::SessionMsg::coords_warmup) return;  // its coordinates were all it had
   if (*type == wire::SessionMsg::data) return on_data(now, m, m.text.subspan(wire::kSessionInner));
-  punt(PuntSessionMessage{half.recv.remote, half.recv.epoch, in->type, Buffer(in->body.begin(), in->body.end())}, io);
+  punt(PuntSessionMessage{half.recv.remote, half.recv.epoch, in->type,
+                          Buffer(in->body.begin(), in->body.end())},
+       io);
 }
 
 void DecryptShard::Impl::report_coords(Instant now, const Inner& m, ShardIo& io) {
@@ -98,11 +101,13 @@ void DecryptShard::Impl::report_coords(Instant now, const Inner& m, ShardIo& io)
   if ((!s.from.empty() && !from) || (!s.to.empty() && !to)) stats.drops.add(Drop::warm_mismatch);
   if (!from && !to) return;
   if (!m.session->coords.take(now)) return stats.drops.add(Drop::warm_rate);
-  punt(PuntCoords{m.session->remote, opts.self, from ? s.from.path() : wire::Path{}, to ? s.to.path() : wire::Path{}},
+  punt(PuntCoords{m.session->remote, opts.self, from ? s.from.path() : wire::Path{},
+                  to ? s.to.path() : wire::Path{}},
        io);
 }
 
-void DecryptShard::Impl::account(Instant now, const Inner& m, const wire::SessionInner& in, bool newest, ShardIo& io) {
+void DecryptShard::Impl::account(Instant now, const Inner& m, const wire::SessionInner& in, bool newest,
+                                 ShardIo& io) {
   SessionHome& home = *m.session;
   SessionStats& st = *home.stats;
   if (m.ce) st.ce_recv.add(1);

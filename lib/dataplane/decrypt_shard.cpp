@@ -11,9 +11,12 @@ std::size_t stray_slots(const ShardOptions& o) { return o.decrypt_workers < 2 ? 
 
 Drop lane_full(Lane lane) {
   switch (lane) {
-    case Lane::handshake: return Drop::handshake_lane_full;
-    case Lane::control: return Drop::control_lane_full;
-    case Lane::miss: break;
+    case Lane::handshake:
+      return Drop::handshake_lane_full;
+    case Lane::control:
+      return Drop::control_lane_full;
+    case Lane::miss:
+      break;
   }
   return Drop::miss_lane_full;
 }
@@ -42,7 +45,8 @@ bool DecryptShard::Impl::punt(Punt&& p, ShardIo& io) {
   return false;
 }
 
-// ---- commands -------------------------------------------------------------------------------------------------------
+// ---- commands
+// -------------------------------------------------------------------------------------------------------
 
 void DecryptShard::Impl::add(LinkRecv&& recv) {
   LinkHome& home = links.try_emplace(recv.link, recv.link, recv.initiator, recv.stats).first->second;
@@ -55,7 +59,8 @@ void DecryptShard::Impl::add(LinkRecv&& recv) {
 }
 
 void DecryptShard::Impl::add(SessionRecv&& recv) {
-  SessionHome& home = sessions.try_emplace(recv.remote, recv.remote, recv.initiator, recv.stats).first->second;
+  SessionHome& home =
+      sessions.try_emplace(recv.remote, recv.remote, recv.initiator, recv.stats).first->second;
   if (!home.current) home.current = recv.epoch;
   std::erase_if(home.halves, [&](const SessionHalf& h) { return h.recv.epoch == recv.epoch; });
   if (home.halves.size() >= SessionHome::kHalves) home.halves.erase(home.halves.begin());
@@ -120,7 +125,8 @@ void DecryptShard::apply(Instant now, Command&& command, ShardIo& io) {
       command);
 }
 
-// ---- frames ---------------------------------------------------------------------------------------------------------
+// ---- frames
+// ---------------------------------------------------------------------------------------------------------
 
 void DecryptShard::Impl::on_read(Instant now, TransportId transport, const WireRead& read, ShardIo& io) {
   if (read.data.empty()) return stats.drops.add(Drop::too_short);
@@ -134,7 +140,8 @@ void DecryptShard::Impl::on_read(Instant now, TransportId transport, const WireR
     admit(now, transport, read.from, read.data.subspan(at, std::min(segment, size - at)), io);
 }
 
-void DecryptShard::Impl::admit(Instant now, TransportId transport, const Endpoint& from, MutBytes frame, ShardIo& io) {
+void DecryptShard::Impl::admit(Instant now, TransportId transport, const Endpoint& from, MutBytes frame,
+                               ShardIo& io) {
   const auto phase = wire::classify_link_frame(frame);
   if (!phase) return stats.drops.add(phase.error());
   if (*phase != wire::LinkPhase::sealed)
@@ -144,7 +151,8 @@ void DecryptShard::Impl::admit(Instant now, TransportId transport, const Endpoin
   const auto it = halves.find(header->receiver);
   if (it == halves.end()) {
     const WorkerId home = home_of(header->receiver, opts.decrypt_workers);
-    if (home != opts.id) return stray(home, {StrayBurst::Kind::frame, false, {}, transport, from, 0, 0}, frame);
+    if (home != opts.id)
+      return stray(home, {StrayBurst::Kind::frame, false, {}, transport, from, 0, 0}, frame);
     return stats.drops.add(Drop::unknown_index);
   }
   LinkHalf& half = it->second;
@@ -157,8 +165,8 @@ void DecryptShard::Impl::admit(Instant now, TransportId transport, const Endpoin
   frames.push_back({frame, &half, *header, from});
 }
 
-void DecryptShard::Impl::on_handshake(Instant now, TransportId transport, const Endpoint& from, Bytes frame, bool first,
-                                      ShardIo& io) {
+void DecryptShard::Impl::on_handshake(Instant now, TransportId transport, const Endpoint& from, Bytes frame,
+                                      bool first, ShardIo& io) {
   // Two buckets, so that a flood of first messages cannot keep out the answers to our own.
   if (!(first ? msg1_bucket : msg2_bucket).take(now)) return stats.drops.add(Drop::handshake_rate);
   punt(PuntHandshake{transport, from, Buffer(frame.begin(), frame.end())}, io);
@@ -172,8 +180,8 @@ void DecryptShard::Impl::process(Instant now, ShardIo& io) {
     for (const Sealed& f : frames) {
       std::uint8_t* data = f.bytes.data() + wire::kLinkHeader;
       const std::size_t size = f.bytes.size() - wire::kMinLinkFrame;
-      jobs.push_back({&f.half->recv.key, f.header.counter, f.bytes.first(wire::kLinkHeader), data, size, data + size,
-                      false});
+      jobs.push_back({&f.half->recv.key, f.header.counter, f.bytes.first(wire::kLinkHeader), data, size,
+                      data + size, false});
     }
     opts.aead->open(jobs);
   }
@@ -243,7 +251,8 @@ void DecryptShard::Impl::on_message(Instant now, const Sealed& f, MutBytes messa
   if (!type) return stats.drops.add(type.error());
   if (*type == wire::LinkMsg::envelope) return on_datagram(now, home, f.header.flags.congested, message, io);
   if (!home.messages.take(now)) return stats.drops.add(Drop::peer_message_rate);
-  punt(PuntLinkMessage{home.link, f.half->recv.our_index, f.header.counter, Buffer(message.begin(), message.end())},
+  punt(PuntLinkMessage{home.link, f.half->recv.our_index, f.header.counter,
+                       Buffer(message.begin(), message.end())},
        io);
 }
 
@@ -266,10 +275,8 @@ void DecryptShard::Impl::finish(Instant now, ShardIo& io) {
     const std::size_t n = strays[w].items.size();
     StrayBurst out;
     std::swap(out, strays[w]);
-    if (io.strays != nullptr && io.strays->hand_over(WorkerId{w}, std::move(out)))
-      stats.strays.add(n);
-    else
-      stats.drops.add(Drop::stray_lane_full, n);
+    if (io.strays != nullptr && io.strays->hand_over(WorkerId{w}, std::move(out))) stats.strays.add(n);
+    else stats.drops.add(Drop::stray_lane_full, n);
   }
 }
 
@@ -295,10 +302,8 @@ void DecryptShard::on_stray(Instant now, StrayBurst&& burst, ShardIo& io) {
     }
     const auto e = wire::decode_envelope(bytes);
     SessionHome* home = e ? s.session_home(e->from) : nullptr;
-    if (home == nullptr)
-      s.stats.drops.add(e ? Drop::unknown_session : e.error());
-    else
-      s.on_sealed_session(item.ce, bytes, *e, *home);
+    if (home == nullptr) s.stats.drops.add(e ? Drop::unknown_session : e.error());
+    else s.on_sealed_session(item.ce, bytes, *e, *home);
     if (s.inner.size() >= s.burst) s.open_sessions(now, io);
   }
   s.open_sessions(now, io);

@@ -26,7 +26,8 @@ Buffer data_frame(rig::Node& a, rig::Node& b, std::uint8_t seed = 1) {
   return f;
 }
 
-// ---- what arrives at a socket ---------------------------------------------------------------------------------------
+// ---- what arrives at a socket
+// ---------------------------------------------------------------------------------------
 
 TEST(DecryptShard, RefusesEveryMalformedDatagramByItsReason) {
   Pair p;
@@ -38,11 +39,17 @@ TEST(DecryptShard, RefusesEveryMalformedDatagramByItsReason) {
   };
   Buffer stranger = good, shorter(good.begin(), good.end() - 1), probe = {0x4e, 0x50, 0x54, 0x43, 1};
   stranger[4] ^= 0xff;
-  const std::vector<std::pair<Buffer, Drop>> rows = {
-      {{}, Drop::too_short},           {{0, 0, 0}, Drop::too_short},         {Buffer(31), Drop::too_short},
-      {with(0, 0x10), Drop::wrong_version}, {with(0, 0x03), Drop::unknown_phase}, {with(0, 0x0f), Drop::unknown_phase},
-      {with(2, 9), Drop::wrong_length},     {shorter, Drop::wrong_length},         {stranger, Drop::unknown_index},
-      {probe, Drop::punch_probe},           {with(20, good[20] ^ 1), Drop::bad_tag}};
+  const std::vector<std::pair<Buffer, Drop>> rows = {{{}, Drop::too_short},
+                                                     {{0, 0, 0}, Drop::too_short},
+                                                     {Buffer(31), Drop::too_short},
+                                                     {with(0, 0x10), Drop::wrong_version},
+                                                     {with(0, 0x03), Drop::unknown_phase},
+                                                     {with(0, 0x0f), Drop::unknown_phase},
+                                                     {with(2, 9), Drop::wrong_length},
+                                                     {shorter, Drop::wrong_length},
+                                                     {stranger, Drop::unknown_index},
+                                                     {probe, Drop::punch_probe},
+                                                     {with(20, good[20] ^ 1), Drop::bad_tag}};
   for (const auto& [datagram, why] : rows) {
     const auto before = p.b.drops(why), all = p.b.all_drops();
     p.b.wire({datagram}, p.a.endpoint);
@@ -108,10 +115,10 @@ TEST(DecryptShard, RefusesBadFramesInsideABurstOneByOne) {
     std::vector<Buffer> burst = {sent[0], sent[2], sent[1],  // reordered
                                  sent[2],                    // duplicated within the burst
                                  sent[3], sent[4], sent[5], sent[6], sent[7]};
-    burst[4].back() ^= 1;     // bad tag
-    burst[5][4] ^= 0x40;      // another index
-    burst[6][9] ^= 1;         // another counter
-    burst[7][60] ^= 0x80;     // a byte of the ciphertext
+    burst[4].back() ^= 1;  // bad tag
+    burst[5][4] ^= 0x40;   // another index
+    burst[6][9] ^= 1;      // another counter
+    burst[7][60] ^= 0x80;  // a byte of the ciphertext
     p.b.dec_io.clear();
     if (joined) {
       p.b.wire_joined(burst, p.a.endpoint);
@@ -128,7 +135,8 @@ TEST(DecryptShard, RefusesBadFramesInsideABurstOneByOne) {
     EXPECT_EQ(p.b.drops(Drop::bad_tag), 3U);
     EXPECT_EQ(p.b.drops(Drop::unknown_index), 1U);
     p.b.dec_io.clear();
-    p.b.wire({sent[3], sent[0], sent[3], sent[8]}, p.a.endpoint);  // what was refused for its tag may still come
+    p.b.wire({sent[3], sent[0], sent[3], sent[8]},
+             p.a.endpoint);  // what was refused for its tag may still come
     EXPECT_EQ(p.b.dec_io.packets().size(), 2U);
     EXPECT_EQ(p.b.drops(Drop::replayed), 3U);
     EXPECT_EQ(p.b.links[1].stats->replay_suppressed.get(), 3U);
@@ -144,7 +152,8 @@ TEST(DecryptShard, DropsCountersBehindTheWindow) {
   EXPECT_EQ(p.b.drops(Drop::too_old), 1U);
 }
 
-// ---- links ----------------------------------------------------------------------------------------------------------
+// ---- links
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(DecryptShard, ProvesAHalfOnceAndBeforeTheMessage) {
   Pair p;
@@ -169,7 +178,8 @@ TEST(DecryptShard, IgnoresUnknownTypesAndEmptyFramesAndKeepsTheLink) {
   for (std::size_t plain = 0; plain < 5; ++plain) {
     Buffer f(32 + plain);
     wire::write_link_header(f, {{}, static_cast<std::uint16_t>(plain), index_for(p.b, p.a), 100 + plain});
-    crypto::AeadJob job{&k, 100 + plain, Bytes(f).first(16), f.data() + 16, plain, f.data() + 16 + plain, false};
+    crypto::AeadJob job{&k,   100 + plain, Bytes(f).first(16), f.data() + 16, plain, f.data() + 16 + plain,
+                        false};
     crypto::make_aead("sodium")->seal(std::span(&job, 1));
     p.b.wire({f, f}, p.a.endpoint);
   }
@@ -250,7 +260,8 @@ TEST(DecryptShard, TurnsTheSpinBitRoundTheLink) {
   EXPECT_GE(turns, 8);
 }
 
-// ---- sessions -------------------------------------------------------------------------------------------------------
+// ---- sessions
+// -------------------------------------------------------------------------------------------------------
 
 TEST(DecryptShard, TriesEveryEpochOfASessionAndSaysWhichIsProven) {
   Pair p;
@@ -288,7 +299,8 @@ TEST(DecryptShard, MixesEpochsWithinABurstInOrder) {
     SessionSend s = p.a.sessions[2];
     static std::map<int, SendKeyRef> keys;
     auto& k = keys[i % 2];
-    if (!k || i < 2) k = std::make_shared<SendKey>(rig::key(static_cast<std::uint8_t>(0x80 + 10 + (i % 2) * 32)));
+    if (!k || i < 2)
+      k = std::make_shared<SendKey>(rig::key(static_cast<std::uint8_t>(0x80 + 10 + (i % 2) * 32)));
     s.key = k;
     p.a.all(SetSession{s});
     want.push_back(rig::udp(p.a, p.b, 300, 5000, i));
@@ -483,12 +495,14 @@ TEST(DecryptShard, ReportsCoordinatesOnlyOnceTheyAreProven) {
   EXPECT_EQ(p.b.dec_io.count<PuntCoords>(), 0U);
 }
 
-// ---- the core's own messages ----------------------------------------------------------------------------------------
+// ---- the core's own messages
+// ----------------------------------------------------------------------------------------
 
 TEST(DecryptShard, SealsAndSendsTheCoresMessagesAtOnce) {
   Pair p;
   EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), {0x51}}).at(0).size(), 37U);
-  EXPECT_TRUE(wire::decode_link_header(say(p.a, SendLink{link_id(p.a, p.b), {0x51}, true}).at(0))->flags.congested);
+  EXPECT_TRUE(
+      wire::decode_link_header(say(p.a, SendLink{link_id(p.a, p.b), {0x51}, true}).at(0))->flags.congested);
   EXPECT_TRUE(say(p.a, SendLink{LinkId{999}, {0x51}}).empty());
   EXPECT_TRUE(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1245, 0x51)}).empty());
   EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1244, 0x51)}).size(), 1U);
@@ -513,7 +527,8 @@ TEST(DecryptShard, FillsInReportsAtTheSeal) {
   const auto frames = link_report(false, true);
   ASSERT_EQ(frames.size(), 1U);
   p.a.wire(frames, p.b.endpoint);
-  const auto r = wire::decode_receiver_report(p.a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
+  const auto r =
+      wire::decode_receiver_report(p.a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
   ASSERT_TRUE(r);
   EXPECT_EQ(r->highest_counter, 1U);
   EXPECT_EQ(r->total_frames, 2U);
@@ -523,7 +538,8 @@ TEST(DecryptShard, FillsInReportsAtTheSeal) {
   EXPECT_TRUE(link_report(false, true).empty());
   p.a.dec_io.clear();
   p.a.wire(link_report(true, false), p.b.endpoint);
-  const auto s = wire::decode_sender_report(p.a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
+  const auto s =
+      wire::decode_sender_report(p.a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
   ASSERT_TRUE(s);
   EXPECT_EQ(s->total_frames, 1U);
   EXPECT_EQ(s->last_timestamp, 1030U);
@@ -543,12 +559,14 @@ TEST(DecryptShard, ReportsOnSessionsTheSameWay) {
   EXPECT_EQ(r->total_bytes, 100U - 33 + 4 + 6);
   p.a.dec_io.clear();
   p.a.wire(say(p.b, SendSessionReports{p.a.addr, link_id(p.b, p.a), true, false}), p.b.endpoint);
-  const auto s = wire::decode_sender_report(p.a.dec_io.first<PuntSessionMessage>().body, wire::ReportForm::session);
+  const auto s =
+      wire::decode_sender_report(p.a.dec_io.first<PuntSessionMessage>().body, wire::ReportForm::session);
   ASSERT_TRUE(s);
   EXPECT_EQ(s->total_bytes, 66U + 6 + 16);
 }
 
-// ---- several workers ------------------------------------------------------------------------------------------------
+// ---- several workers
+// ------------------------------------------------------------------------------------------------
 
 struct TwoWorkers : testing::Test {
   TwoWorkers() : w0(2, 2), a(1) {
@@ -617,7 +635,8 @@ TEST_F(TwoWorkers, SendDatagramsOfASessionThatLivesElsewhereThere) {
   EXPECT_EQ(stats->packets_recv.get(), 2U);
   StrayBurst nonsense;
   nonsense.bytes = rig::pattern(90);
-  nonsense.items = {{StrayBurst::Kind::datagram, false, {}, {}, {}, 0, 20}, {StrayBurst::Kind::frame, false, {}, {}, {}, 20, 50}};
+  nonsense.items = {{StrayBurst::Kind::datagram, false, {}, {}, {}, 0, 20},
+                    {StrayBurst::Kind::frame, false, {}, {}, {}, 20, 50}};
   w1->on_stray(at(0), std::move(nonsense), io);
   EXPECT_EQ(io1.packets().size(), 2U);
 }

@@ -7,12 +7,18 @@ namespace {
 
 Gauge& route_counter(ForwardingStats& f, HopClass how) {
   switch (how) {
-    case HopClass::tree_up: return f.route_tree_up;
-    case HopClass::tree_down: return f.route_tree_down;
-    case HopClass::tree_down_cross: return f.route_tree_down_cross;
-    case HopClass::crosslink_descend: return f.route_crosslink_descend;
-    case HopClass::crosslink_ascend: return f.route_crosslink_ascend;
-    case HopClass::direct_peer: break;
+    case HopClass::tree_up:
+      return f.route_tree_up;
+    case HopClass::tree_down:
+      return f.route_tree_down;
+    case HopClass::tree_down_cross:
+      return f.route_tree_down_cross;
+    case HopClass::crosslink_descend:
+      return f.route_crosslink_descend;
+    case HopClass::crosslink_ascend:
+      return f.route_crosslink_ascend;
+    case HopClass::direct_peer:
+      break;
   }
   return f.route_direct_peer;
 }
@@ -52,7 +58,8 @@ void Egress::prepare(Instant now, LinkEntry& link, ShardStats& stats) {
   if (!first) {
     stats.drops.add(Drop::counter_exhausted, n);
     for (std::uint32_t i = 0; i < n; ++i, at = frames_[at].next)
-      if (frames_[at].kind == Kind::transit) stats.forwarding.drop_send_error.add(message_bytes(frames_[at].bytes));
+      if (frames_[at].kind == Kind::transit)
+        stats.forwarding.drop_send_error.add(message_bytes(frames_[at].bytes));
     return;
   }
   const std::uint32_t timestamp = wire_ms(to.epoch_start, now);
@@ -63,10 +70,12 @@ void Egress::prepare(Instant now, LinkEntry& link, ShardStats& stats) {
     const Frame& f = frames_[at];
     const std::size_t plain = f.bytes.size() - wire::kMinLinkFrame;
     const std::uint64_t counter = *first + i;
-    wire::write_link_header(f.bytes, {{to.k, f.ce, spin}, static_cast<std::uint16_t>(plain), to.their_index, counter});
+    wire::write_link_header(f.bytes,
+                            {{to.k, f.ce, spin}, static_cast<std::uint16_t>(plain), to.their_index, counter});
     wire::write_link_timestamp(f.bytes.subspan(wire::kLinkHeader), timestamp);
     std::uint8_t* data = f.bytes.data() + wire::kLinkHeader;
-    jobs_.push_back({&to.key->key, counter, f.bytes.first(wire::kLinkHeader), data, plain, data + plain, false});
+    jobs_.push_back(
+        {&to.key->key, counter, f.bytes.first(wire::kLinkHeader), data, plain, data + plain, false});
     sealed_.push_back(at);
     bytes += f.bytes.size();
   }
@@ -76,7 +85,8 @@ void Egress::prepare(Instant now, LinkEntry& link, ShardStats& stats) {
   to.stats->bytes_sent.add(bytes);
 }
 
-void Egress::flush(Instant now, crypto::Aead& aead, WireSink& wire, ShardStats& stats, StageTimer::Clock clock) {
+void Egress::flush(Instant now, crypto::Aead& aead, WireSink& wire, ShardStats& stats,
+                   StageTimer::Clock clock) {
   if (frames_.empty()) return;
   {
     const StageTimer t(stats, clock, Stage::hop_seal, frames_.size());
@@ -97,7 +107,8 @@ void Egress::flush(Instant now, crypto::Aead& aead, WireSink& wire, ShardStats& 
 void Egress::send(const Share& share, WireSink& wire, ShardStats& stats) {
   std::size_t i = share.begin;
   while (i < share.end) {
-    if (!jobs_[i].ok) {  // no back-end refuses a seal; if one ever does, the frame must not leave in the clear
+    if (!jobs_[i]
+             .ok) {  // no back-end refuses a seal; if one ever does, the frame must not leave in the clear
       stats.drops.add(Drop::send_failed);
       ++i;
       continue;

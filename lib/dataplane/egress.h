@@ -1,8 +1,8 @@
-/// One burst's way out: frames gather per link, get their outer counters together, are sealed in one go and leave in
-/// runs of equal size.
+/// One burst's way out: frames gather per link, get their outer counters together, are sealed in one go and
+/// leave in runs of equal size.
 ///
-/// A frame   lies at its final place with everything from offset 20 (the link message) filled in and 16 bytes of room
-///           for the tag at its end. Egress writes the first 20 bytes and the tag.
+/// A frame   lies at its final place with everything from offset 20 (the link message) filled in and 16 bytes
+///           of room for the tag at its end. Egress writes the first 20 bytes and the tag.
 /// Order     per link as added. Links do not wait for each other.
 /// Thread    one owner. Cost: no allocation once built.
 #pragma once
@@ -46,7 +46,7 @@ class Egress {
 
   std::size_t capacity_;
   std::vector<Frame> frames_;
-  std::vector<LinkEntry*> links_;      // in order of their first frame
+  std::vector<LinkEntry*> links_;  // in order of their first frame
   std::vector<Share> shares_;
   std::vector<std::uint32_t> sealed_;  // frames in the order of jobs_
   std::vector<crypto::AeadJob> jobs_;

@@ -11,7 +11,8 @@
 namespace weft {
 namespace {
 
-/// Room that one packet may need besides its own frame: coordinates in front, a warm-up of its own, a few fragments.
+/// Room that one packet may need besides its own frame: coordinates in front, a warm-up of its own, a few
+/// fragments.
 constexpr std::size_t kCoordsRoom = 2 * wire::coords_size(wire::kMaxCoords);
 constexpr std::size_t kSlack = 2 * kCoordsRoom + 32 * 1024;
 /// Frames that one packet may become: its fragments and a few warm-ups.
@@ -52,7 +53,8 @@ struct EncryptShard::Impl {
   void too_big(Instant now, Bytes packet, std::size_t mtu, ShardIo& io);
   void in_fragments(Instant now, SessionEntry& s, RouteEntry& r, MutBytes packet, std::size_t mtu);
   void put_data(Instant now, SessionEntry& s, RouteEntry& r, std::size_t packet_size, std::size_t frame_mtu);
-  void put_warmup(Instant now, SessionEntry& s, RouteEntry& r, std::size_t packet_size, std::size_t frame_mtu);
+  void put_warmup(Instant now, SessionEntry& s, RouteEntry& r, std::size_t packet_size,
+                  std::size_t frame_mtu);
   void put(SessionEntry& s, RouteEntry& r, const frame::Unsealed& message, std::size_t data_bytes);
   void write_tun(Bytes packet, Gauge& counter, ShardIo& io);
   void punt(Punt&& p, ShardIo& io);
@@ -81,10 +83,8 @@ void EncryptShard::Impl::punt(Punt&& p, ShardIo& io) {
 }
 
 void EncryptShard::Impl::write_tun(Bytes packet, Gauge& counter, ShardIo& io) {
-  if (io.tun.write({}, std::span(&packet, 1)))
-    counter.add(1);
-  else
-    stats.drops.add(Drop::tun_write_failed);
+  if (io.tun.write({}, std::span(&packet, 1))) counter.add(1);
+  else stats.drops.add(Drop::tun_write_failed);
 }
 
 void EncryptShard::Impl::on_read(Instant now, const TunRead& read, ShardIo& io) {
@@ -116,10 +116,12 @@ void EncryptShard::Impl::on_packet(Instant now, MutBytes packet, ShardIo& io) {
 
   const std::uint16_t path_mtu = s->send.path_mtu;
   const bool known = path_mtu != wire::kMtuUnknown;
-  if (clamp_mss(packet, mss_ceiling(tables.local().transport_mtu, known ? std::optional(path_mtu) : std::nullopt)))
+  if (clamp_mss(packet,
+                mss_ceiling(tables.local().transport_mtu, known ? std::optional(path_mtu) : std::nullopt)))
     stats.mss_clamped.add(1);
   const std::size_t frame_mtu = std::min({tables.local().transport_mtu, path_mtu, r->link->send.mtu});
-  if (packet.size() + wire::kShimOverhead <= frame_mtu) return put_data(now, *s, *r, packet.size(), frame_mtu);
+  if (packet.size() + wire::kShimOverhead <= frame_mtu)
+    return put_data(now, *s, *r, packet.size(), frame_mtu);
   const std::size_t mtu = frame_mtu > wire::kShimOverhead ? frame_mtu - wire::kShimOverhead : 0;
   if (packet.size() <= ip6::kMinMtu) return in_fragments(now, *s, *r, packet, mtu);
   too_big(now, packet, mtu, io);
@@ -146,7 +148,8 @@ void EncryptShard::Impl::too_big(Instant now, Bytes packet, std::size_t mtu, Sha
   write_tun(Bytes(icmp.data(), n), stats.too_big_sent, io);
 }
 
-void EncryptShard::Impl::in_fragments(Instant now, SessionEntry& s, RouteEntry& r, MutBytes packet, std::size_t mtu) {
+void EncryptShard::Impl::in_fragments(Instant now, SessionEntry& s, RouteEntry& r, MutBytes packet,
+                                      std::size_t mtu) {
   std::memcpy(scratch.data(), packet.data(), packet.size());
   // The worker's number in the top bits keeps two workers' identifications apart.
   const std::uint32_t id = (opts.id.value << 28) | (fragment_id++ & 0x0fffffffU);
@@ -161,15 +164,17 @@ void EncryptShard::Impl::in_fragments(Instant now, SessionEntry& s, RouteEntry& 
   }
 }
 
-/// Writes a CoordsWarmup in front of the data packet that lies in the slot, which moves behind it. K stays clear.
+/// Writes a CoordsWarmup in front of the data packet that lies in the slot, which moves behind it. K stays
+/// clear.
 void EncryptShard::Impl::put_warmup(Instant now, SessionEntry& s, RouteEntry& r, std::size_t packet_size,
                                     std::size_t frame_mtu) {
   const std::size_t size = frame::size_of(0, frame::coords_size(s.send));
   if (size > frame_mtu || size > kCoordsRoom) return stats.drops.add(Drop::over_link_mtu);
   std::uint8_t* at = slot();
   std::memmove(at + size + frame::kPacketAt, at + frame::kPacketAt, packet_size);
-  const frame::Head head{s.send, opts.self, r.link->send.mtu,
-                         static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup), true, false};
+  const frame::Head head{
+      s.send, opts.self, r.link->send.mtu, static_cast<std::uint8_t>(wire::SessionMsg::coords_warmup),
+      true,   false};
   put(s, r, frame::write_head(MutBytes(at, size), head, now), 0);
 }
 
@@ -198,13 +203,17 @@ void EncryptShard::Impl::put_data(Instant now, SessionEntry& s, RouteEntry& r, s
   if (!shim) return stats.drops.add(shim.error());
   std::uint8_t* body = packet + wire::kIp6Header - wire::kShimHeader;
   std::memcpy(body, shim->data(), shim->size());
-  wire::write_ports(MutBytes(body - wire::kPortHeader, wire::kPortHeader), {wire::kPortShim, wire::kPortShim, {}});
-  const frame::Head head{s.send, opts.self, r.link->send.mtu, static_cast<std::uint8_t>(wire::SessionMsg::data),
-                         coords, s.send.k};
-  put(s, r, frame::write_head(MutBytes(at, size), head, now), packet_size - wire::kIp6Header + wire::kShimHeader);
+  wire::write_ports(MutBytes(body - wire::kPortHeader, wire::kPortHeader),
+                    {wire::kPortShim, wire::kPortShim, {}});
+  const frame::Head head{s.send,           opts.self,
+                         r.link->send.mtu, static_cast<std::uint8_t>(wire::SessionMsg::data),
+                         coords,           s.send.k};
+  put(s, r, frame::write_head(MutBytes(at, size), head, now),
+      packet_size - wire::kIp6Header + wire::kShimHeader);
 }
 
-void EncryptShard::Impl::put(SessionEntry& s, RouteEntry& r, const frame::Unsealed& message, std::size_t data_bytes) {
+void EncryptShard::Impl::put(SessionEntry& s, RouteEntry& r, const frame::Unsealed& message,
+                             std::size_t data_bytes) {
   open.push_back({message, &s, &r, data_bytes});
   used += message.bytes.size();
 }

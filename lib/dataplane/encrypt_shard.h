@@ -1,12 +1,14 @@
 /// From the interface to the wire: one worker's half of the packet path that ends in sealed frames.
 ///
-/// on_tun takes whole and super-packets apart, clamps the MSS of SYNs, finds session and next hop, splits what is up to
-/// 1280 bytes and does not fit into IPv6 fragments, answers larger ones with packet-too-big on the interface, and seals
-/// both layers of a burst at a time. A packet without session or route goes to the core as PuntTunPacket.
+/// on_tun takes whole and super-packets apart, clamps the MSS of SYNs, finds session and next hop, splits
+/// what is up to 1280 bytes and does not fit into IPv6 fragments, answers larger ones with packet-too-big on
+/// the interface, and seals both layers of a burst at a time. A packet without session or route goes to the
+/// core as PuntTunPacket.
 ///
 /// Commands  all Broadcast kinds, and InjectTun. Others are ignored.
 /// Order     packets of one flow leave in the order they came. Counters of the outer layer are reserved last.
-/// Thread    one owner; stats() may be read by anyone. Cost: one copy per byte, no allocation in steady state.
+/// Thread    one owner; stats() may be read by anyone. Cost: one copy per byte, no allocation in steady
+///           state.
 /// Source    docs/spec/session.md 2.3-2.7; docs/spec/mesh.md 4.1.
 #pragma once
 

@@ -115,7 +115,10 @@ TEST(EncryptShard, TurnsPacketsToItselfRoundWithAWholeChecksum) {
 
 // Effective MTU is the smallest of transport MTU, path MTU and first link, less 77.
 TEST(EncryptShard, FitsPacketsToTheNarrowestOfTransportPathAndLink) {
-  struct Row { std::uint16_t transport, path, link; std::size_t fits; };
+  struct Row {
+    std::uint16_t transport, path, link;
+    std::size_t fits;
+  };
   for (const Row r : {Row{1280, 65535, 1280, 1203}, Row{1280, 1280, 1400, 1203}, Row{1400, 65535, 1280, 1203},
                       Row{1400, 1300, 1400, 1223}, Row{9000, 65535, 9000, 8923}, Row{1280, 576, 1280, 499}}) {
     Pair p(r.link);

@@ -8,7 +8,8 @@ constexpr std::size_t kFragmentHeader = 8;
 }
 
 Result<Fragmenter, Drop> Fragmenter::open(Bytes packet, std::size_t mtu, std::uint32_t id) {
-  // Repeated in each fragment: what routers on the way look at, that is everything up to hop-by-hop and routing headers.
+  // Repeated in each fragment: what routers on the way look at, that is everything up to hop-by-hop and
+  // routing headers.
   std::size_t front = ip6::kHeader;
   std::size_t next_at = 6;
   for (ip6::Upper u{packet[6], ip6::kHeader, 6};

@@ -91,8 +91,9 @@ TEST(Fragmenter, CutsAFragmentFurther) {
 TEST(Fragmenter, RefusesWhatItCannotSplit) {
   const rig::Node a{1}, b{2};
   EXPECT_EQ(Fragmenter::open(rig::udp(a, b, 1280), 55, 1).error(), Drop::too_big);
-  EXPECT_EQ(Fragmenter::open(rig::ip6_packet(a.mesh, b.mesh, 0, Buffer{17, 9, 0, 0, 0, 0, 0, 0}), 1203, 1).error(),
-            Drop::packet_truncated);
+  EXPECT_EQ(
+      Fragmenter::open(rig::ip6_packet(a.mesh, b.mesh, 0, Buffer{17, 9, 0, 0, 0, 0, 0, 0}), 1203, 1).error(),
+      Drop::packet_truncated);
   EXPECT_EQ(Fragmenter::open(rig::ip6_packet(a.mesh, b.mesh, 44, Buffer{17, 0}), 1203, 1).error(),
             Drop::packet_truncated);
 }

@@ -1,7 +1,7 @@
 /// Where the bytes of a frame with a session message lie, and its headers from the link message inwards.
 ///
-///   0 link header   16 timestamp   20 envelope   56 session header   68 [coordinates]   68+c inner header   74+c body
-///   ... 16 session tag, 16 link tag
+///   0 link header   16 timestamp   20 envelope   56 session header   68 [coordinates]   68+c inner header
+///   74+c body ... 16 session tag, 16 link tag
 ///
 /// Cost   no allocation.
 #pragma once
@@ -24,12 +24,14 @@ constexpr std::size_t kTags = 2 * wire::kTag;
 static_assert(kPacketAt + kTags == wire::kShimOverhead);
 
 /// Bytes of a session message's frame around its body.
-constexpr std::size_t size_of(std::size_t body, std::size_t coords) { return wire::kFipsOverhead + coords + body; }
+constexpr std::size_t size_of(std::size_t body, std::size_t coords) {
+  return wire::kFipsOverhead + coords + body;
+}
 
 /// A session message that has its place but no counter and no seal yet.
 struct Unsealed {
-  MutBytes bytes;            // the whole frame
-  std::size_t coords = 0;    // bytes of clear coordinates
+  MutBytes bytes;          // the whole frame
+  std::size_t coords = 0;  // bytes of clear coordinates
 };
 
 struct Head {
@@ -43,11 +45,14 @@ struct Head {
 
 /// Bytes of the coordinates that `session` puts in front; either list may be unknown.
 inline std::size_t coords_size(const SessionSend& session) {
-  const auto n = [](const std::shared_ptr<const wire::Path>& p) { return wire::coords_size(p ? p->size() : 0); };
+  const auto n = [](const std::shared_ptr<const wire::Path>& p) {
+    return wire::coords_size(p ? p->size() : 0);
+  };
   return n(session.own_coords) + n(session.dest_coords);
 }
 
-/// Everything from the envelope to the inner header, and the coordinates. The body lies, or will lie, behind it.
+/// Everything from the envelope to the inner header, and the coordinates. The body lies, or will lie, behind
+/// it.
 inline Unsealed write_head(MutBytes frame, const Head& h, Instant now) {
   Unsealed u{frame, 0};
   wire::write_envelope_header(frame.subspan(kMessageAt),
@@ -61,10 +66,13 @@ inline Unsealed write_head(MutBytes frame, const Head& h, Instant now) {
     put(h.session.dest_coords);
   }
   const std::size_t plain = frame.size() - kCoordsAt - u.coords - kTags;
-  wire::write_session_header(frame.subspan(kSessionAt), {h.coords, h.k, static_cast<std::uint16_t>(plain), 0});
+  wire::write_session_header(frame.subspan(kSessionAt),
+                             {h.coords, h.k, static_cast<std::uint16_t>(plain), 0});
   wire::write_session_inner(frame.subspan(kCoordsAt + u.coords),
-                            {wire_ms(h.session.epoch_start, now), h.type,
-                             h.session.stats->spin.load(std::memory_order_relaxed), {}});
+                            {wire_ms(h.session.epoch_start, now),
+                             h.type,
+                             h.session.stats->spin.load(std::memory_order_relaxed),
+                             {}});
   return u;
 }
 

@@ -18,10 +18,12 @@ bool answerable(Bytes packet) {
   if (source.is_zero() || source.bytes[0] == kMulticast) return false;
   const auto upper = ip6::upper(packet);
   if (!upper) return false;
-  return upper->protocol != ip6::kIcmp || (packet.size() > upper->at && packet[upper->at] >= kFirstInformational);
+  return upper->protocol != ip6::kIcmp ||
+         (packet.size() > upper->at && packet[upper->at] >= kFirstInformational);
 }
 
-std::size_t make_error(IcmpError& out, Bytes packet, const MeshAddr& from, std::uint8_t type, std::uint32_t word) {
+std::size_t make_error(IcmpError& out, Bytes packet, const MeshAddr& from, std::uint8_t type,
+                       std::uint32_t word) {
   const std::size_t quoted = std::min(packet.size(), out.size() - ip6::kHeader - kErrorHeader);
   const std::size_t payload = kErrorHeader + quoted;
   std::uint8_t* p = out.data();

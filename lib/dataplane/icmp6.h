@@ -16,8 +16,8 @@ namespace weft {
 constexpr std::size_t kMaxIcmpError = 1280;
 using IcmpError = std::array<std::uint8_t, kMaxIcmpError>;
 
-/// Size of the answer written to `out`. Its source is the packet's destination, since a kernel takes no path MTU from an
-/// address of its own; `mtu` is raised to 1280, below which a kernel ignores it.
+/// Size of the answer written to `out`. Its source is the packet's destination, since a kernel takes no path
+/// MTU from an address of its own; `mtu` is raised to 1280, below which a kernel ignores it.
 std::size_t make_packet_too_big(IcmpError& out, Bytes packet, std::uint32_t mtu);
 /// "No route to destination", from `self`.
 std::size_t make_unreachable(IcmpError& out, Bytes packet, const MeshAddr& self);

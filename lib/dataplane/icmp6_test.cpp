@@ -47,7 +47,8 @@ TEST_F(Icmp, NeverAnswersErrorsNorNobody) {
   const Buffer echo = rig::ip6_packet(a.mesh, b.mesh, 58, Buffer{128, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(make_packet_too_big(out, error, 1280), 0U);
   EXPECT_GT(make_packet_too_big(out, echo, 1280), 0U);
-  Buffer options = {58, 0, 1, 4, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};  // the same error behind an option header
+  Buffer options = {58, 0, 1, 4, 0, 0, 0, 0,
+                    1,  0, 0, 0, 0, 0, 0, 0};  // the same error behind an option header
   EXPECT_EQ(make_packet_too_big(out, rig::ip6_packet(a.mesh, b.mesh, 60, options), 1280), 0U);
   MeshAddr multicast;
   multicast.bytes[0] = 0xff;

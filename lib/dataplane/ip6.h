@@ -28,7 +28,8 @@ struct Upper {
   std::size_t next_at = 0;  // of the byte that names it
 };
 
-/// The first header behind hop-by-hop, routing and destination options; nullopt when the chain runs out of the packet.
+/// The first header behind hop-by-hop, routing and destination options; nullopt when the chain runs out of
+/// the packet.
 inline std::optional<Upper> upper(Bytes packet) {
   Upper u{packet[6], kHeader, 6};
   while (u.protocol == kHopByHop || u.protocol == kRouting || u.protocol == kOptions) {

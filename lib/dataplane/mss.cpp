@@ -11,7 +11,8 @@ constexpr std::uint16_t kUnknownFlowMss = 1280 - wire::kTcpOverhead;
 constexpr std::size_t kTcpChecksumAt = 16;
 constexpr std::size_t kUdpChecksumAt = 6;
 
-/// Offset of the value of the first MSS option in a TCP header, 0 when there is none or the options are malformed.
+/// Offset of the value of the first MSS option in a TCP header, 0 when there is none or the options are
+/// malformed.
 std::size_t find_mss(Bytes tcp_header) {
   for (std::size_t at = wire::kTcpHeader; at < tcp_header.size();) {
     const std::uint8_t kind = tcp_header[at];

@@ -6,10 +6,22 @@ namespace weft {
 namespace {
 
 TEST(MssCeiling, IsTheTableOfTheSheet) {
-  struct Row { std::optional<std::uint16_t> flow; std::uint16_t general, ceiling; };
-  const Row rows[] = {{std::nullopt, 1360, 1143}, {std::nullopt, 1100, 1100}, {1280, 1360, 1143}, {1452, 1360, 1315},
-                      {1452, 1143, 1143},         {138, 1360, 1},             {240, 1360, 103},   {255, 1360, 118},
-                      {256, 1360, 119},           {0, 1360, 1143},            {1, 1360, 1143},    {100, 1360, 1143},
+  struct Row {
+    std::optional<std::uint16_t> flow;
+    std::uint16_t general, ceiling;
+  };
+  const Row rows[] = {{std::nullopt, 1360, 1143},
+                      {std::nullopt, 1100, 1100},
+                      {1280, 1360, 1143},
+                      {1452, 1360, 1315},
+                      {1452, 1143, 1143},
+                      {138, 1360, 1},
+                      {240, 1360, 103},
+                      {255, 1360, 118},
+                      {256, 1360, 119},
+                      {0, 1360, 1143},
+                      {1, 1360, 1143},
+                      {100, 1360, 1143},
                       {137, 1360, 1143}};
   for (const Row& r : rows)
     EXPECT_EQ(mss_ceiling(static_cast<std::uint16_t>(r.general + 137), r.flow), r.ceiling)
@@ -47,7 +59,8 @@ TEST_F(Clamp, LeavesEverythingElseAlone) {
 }
 
 TEST_F(Clamp, ReadsNoOptionThatRunsOutOfTheHeader) {
-  const std::vector<Buffer> option_lists = {{2, 0, 5, 0xb4}, {1, 1, 1, 2}, {8, 200, 2, 4}, {2, 3, 5, 0xb4}, {0, 2, 4, 9}};
+  const std::vector<Buffer> option_lists = {
+      {2, 0, 5, 0xb4}, {1, 1, 1, 2}, {8, 200, 2, 4}, {2, 3, 5, 0xb4}, {0, 2, 4, 9}};
   for (const Buffer& o : option_lists) {
     Buffer p = rig::tcp(a, b, 1, {}, 0x02, o);
     const Buffer before = p;

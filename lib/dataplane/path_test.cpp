@@ -1,4 +1,5 @@
-// The whole way: one node's interface to another's, super-packets included; what it costs; what threads share.
+// The whole way: one node's interface to another's, super-packets included; what it costs; what threads
+// share.
 #include <set>
 #include <thread>
 
@@ -14,7 +15,8 @@ namespace {
 using rig::at;
 using rig::Pair;
 
-/// A TCP super-packet of `size` payload bytes as the kernel hands it over, and the packets that it stands for.
+/// A TCP super-packet of `size` payload bytes as the kernel hands it over, and the packets that it stands
+/// for.
 struct Super {
   Super(const rig::Node& a, const rig::Node& b, std::size_t size, std::uint16_t mss) {
     packet = rig::tcp(a, b, 1000, rig::pattern(size), 0x18);
@@ -25,12 +27,14 @@ struct Super {
     vnet.segment_bytes = mss;
     vnet.sum_start = 40;
     vnet.sum_offset = 16;
-    const auto pseudo = offload::pseudo_header_sum(packet.data(), 6, static_cast<std::uint32_t>(packet.size() - 40));
+    const auto pseudo =
+        offload::pseudo_header_sum(packet.data(), 6, static_cast<std::uint32_t>(packet.size() - 40));
     store_be<std::uint16_t>(packet.data() + 56, offload::checksum_fold(pseudo));
     auto s = offload::Segmenter::open(vnet, packet);
     EXPECT_TRUE(s);
     Buffer one(s->max_packet());
-    while (const std::size_t n = s->write_next(one)) parts.emplace_back(one.begin(), one.begin() + static_cast<long>(n));
+    while (const std::size_t n = s->write_next(one))
+      parts.emplace_back(one.begin(), one.begin() + static_cast<long>(n));
   }
   Buffer packet;
   offload::VnetHeader vnet;
@@ -93,7 +97,8 @@ TEST(Path, KeepsTheOrderOfEachFlowAmongMany) {
     sent.push_back(rig::udp(p.a, p.b, 60 + i % 7 * 100U, static_cast<std::uint16_t>(5000 + i % 11),
                             static_cast<std::uint8_t>(i)));
   for (std::size_t i = 0; i < sent.size(); i += 100)
-    p.a.tun(std::vector<Buffer>(sent.begin() + static_cast<long>(i), sent.begin() + static_cast<long>(i) + 100));
+    p.a.tun(
+        std::vector<Buffer>(sent.begin() + static_cast<long>(i), sent.begin() + static_cast<long>(i) + 100));
   p.pass();
   const auto by_flow = [](const std::vector<Buffer>& packets) {
     std::map<std::uint16_t, std::vector<Buffer>> flows;
@@ -113,7 +118,8 @@ TEST(Path, ClosesEveryFrameToEverybodyElse) {
     bent[i] ^= 0x21;
     p.b.wire({bent}, p.a.endpoint);
   }
-  for (std::size_t n = 0; n < f.size(); n += 5) p.b.wire({Buffer(f.begin(), f.begin() + static_cast<long>(n))}, p.a.endpoint);
+  for (std::size_t n = 0; n < f.size(); n += 5)
+    p.b.wire({Buffer(f.begin(), f.begin() + static_cast<long>(n))}, p.a.endpoint);
   EXPECT_TRUE(p.b.dec_io.written.empty());
   EXPECT_EQ(p.b.dec_io.count<PuntLinkProven>(), 0U);
   p.b.wire({f}, p.a.endpoint);
@@ -142,8 +148,8 @@ TEST(Path, SurvivesWhateverAnAuthenticNeighbourOrPeerSends) {
       payload[13] = 0;
     }
     Buffer message;
-    wire::encode_envelope(message, {static_cast<std::uint8_t>(i), static_cast<std::uint16_t>(rng.u32()), a.addr,
-                                    i % 3 == 0 ? c.addr : b.addr, payload});
+    wire::encode_envelope(message, {static_cast<std::uint8_t>(i), static_cast<std::uint16_t>(rng.u32()),
+                                    a.addr, i % 3 == 0 ? c.addr : b.addr, payload});
     if (i % 7 == 0) message.resize(rng.below(message.size()));
     if (message.empty()) continue;
     a.home(SendLink{link_id(a, b), message, i % 4 == 0});
@@ -167,7 +173,9 @@ std::uint64_t fake_clock() {
 TEST(Path, TimesItsStagesOnlyWhenAskedTo) {
   Pair p;
   p.a.tun(rig::udp(p.a, p.b, 100));
-  const auto stage = [](const ShardStats& s, Stage n) -> const StageCounter& { return s.stages[static_cast<std::size_t>(n)]; };
+  const auto stage = [](const ShardStats& s, Stage n) -> const StageCounter& {
+    return s.stages[static_cast<std::size_t>(n)];
+  };
   EXPECT_EQ(stage(p.a.enc.stats(), Stage::hop_seal).runs.get(), 1U);
   EXPECT_EQ(stage(p.a.enc.stats(), Stage::hop_seal).ns.get(), 0U);
   ShardOptions o = p.a.options(1, true);
@@ -184,7 +192,8 @@ TEST(Path, TimesItsStagesOnlyWhenAskedTo) {
   EXPECT_EQ(stage(timed.stats(), Stage::session_seal).items.get(), 1U);
 }
 
-// ---- cost -----------------------------------------------------------------------------------------------------------
+// ---- cost
+// -----------------------------------------------------------------------------------------------------------
 
 /// Sinks that keep what they are given in memory of their own, allocated beforehand.
 class StillIo final : public WireSink, public TunSink, public PuntSink {
@@ -250,7 +259,8 @@ TEST(Path, AllocatesNothingPerPacketOnceItRuns) {
   EXPECT_EQ(at_c.frames, 53U * 31);
 }
 
-// ---- threads --------------------------------------------------------------------------------------------------------
+// ---- threads
+// --------------------------------------------------------------------------------------------------------
 
 /// Remembers under which counters frames left.
 class CounterIo final : public WireSink, public TunSink, public PuntSink {
@@ -297,7 +307,8 @@ TEST(Path, UsesNoCounterTwiceHoweverManyWorkersSealWithOneKey) {
       }
     });
   }
-  // Meanwhile the home worker seals the core's own messages with the same keys, and somebody reads the counters.
+  // Meanwhile the home worker seals the core's own messages with the same keys, and somebody reads the
+  // counters.
   go = true;
   for (int i = 0; i < kRounds; ++i) {
     p.a.home(SendLink{link_id(p.a, p.b), {0x51}});
@@ -320,8 +331,9 @@ TEST(Path, UsesNoCounterTwiceHoweverManyWorkersSealWithOneKey) {
   EXPECT_EQ(p.a.sessions[2].stats->packets_sent.get(), std::size_t{kWorkers} * kRounds * 5);
   // The inner counters show at the far end: a repeated one would be a replay.
   for (std::size_t i = 0; i < all.size(); i += 32)
-    p.b.wire({all.begin() + static_cast<long>(i), all.begin() + static_cast<long>(std::min(i + 32, all.size()))},
-             p.a.endpoint);
+    p.b.wire(
+        {all.begin() + static_cast<long>(i), all.begin() + static_cast<long>(std::min(i + 32, all.size()))},
+        p.a.endpoint);
   EXPECT_EQ(p.b.sessions[1].stats->packets_recv.get(), std::size_t{kWorkers} * kRounds * 5);
   EXPECT_EQ(p.b.drops(Drop::replayed), 0U);
   EXPECT_EQ(p.a.sessions[2].stats->warmup.load(), 0U);

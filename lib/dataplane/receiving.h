@@ -16,8 +16,8 @@
 
 namespace weft {
 
-/// Totals over all sending epochs of one link or session, for its SenderReports. Looks at the shared key only when a
-/// report is made, so the seals of other workers are in.
+/// Totals over all sending epochs of one link or session, for its SenderReports. Looks at the shared key only
+/// when a report is made, so the seals of other workers are in.
 class SentTotals {
  public:
   std::optional<wire::SenderReport> report(const SendKeyRef& key, std::uint32_t now_ts) {
@@ -29,7 +29,8 @@ class SentTotals {
       }
       key_ = key;
     }
-    return meter_.report(frames_ + frames_of(*key), bytes_ + key->bytes.load(std::memory_order_relaxed), now_ts);
+    return meter_.report(frames_ + frames_of(*key), bytes_ + key->bytes.load(std::memory_order_relaxed),
+                         now_ts);
   }
 
  private:
@@ -50,7 +51,8 @@ struct LinkHome {
   LinkHome(LinkId id, bool initiator, std::shared_ptr<LinkStats> s)
       : link(id), stats(std::move(s)), spin(spin_role(initiator)) {}
 
-  /// A neighbour's messages to the core: far above what an honest one sends, far below what would fill the lane.
+  /// A neighbour's messages to the core: far above what an honest one sends, far below what would fill the
+  /// lane.
   static constexpr double kMessagesBurst = 1024;
   static constexpr double kMessagesPerSecond = 4096;
 
@@ -83,10 +85,11 @@ struct SessionHome {
   SessionHome(const NodeAddr& r, bool initiator, std::shared_ptr<SessionStats> s)
       : remote(r), mesh(mesh_addr_of(r)), stats(std::move(s)), spin(spin_role(initiator)) {}
 
-  static constexpr std::size_t kHalves = 4;  // pending, current, previous, and one that the core is about to drop
+  static constexpr std::size_t kHalves =
+      4;  // pending, current, previous, and one that the core is about to drop
 
-  /// The n-th half to try: n-th in trial order, nullptr behind the last. A received K other than ours makes the newer
-  /// epoch the first guess; K never decides.
+  /// The n-th half to try: n-th in trial order, nullptr behind the last. A received K other than ours makes
+  /// the newer epoch the first guess; K never decides.
   SessionHalf* candidate(std::size_t n, bool newer_first) {
     std::size_t order[kHalves];
     std::size_t count = 0;
@@ -114,7 +117,7 @@ struct SessionHome {
   std::optional<EpochId> current;
   std::uint16_t told_mtu = 0;  // last PuntPathMtu, and when
   Instant told_mtu_at;
-  Bucket coords{16, 4};        // PuntCoords
+  Bucket coords{16, 4};  // PuntCoords
 };
 
 }  // namespace weft

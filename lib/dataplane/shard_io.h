@@ -1,6 +1,8 @@
-/// What a shell (daemon thread, simulator, test) lends a shard for the length of one call, and what it gives one to run on.
+/// What a shell (daemon thread, simulator, test) lends a shard for the length of one call, and what it gives
+/// one to run on.
 ///
-/// Memory   whatever a sink is handed lives in the shard's or the caller's buffers: it is good until the sink returns.
+/// Memory   whatever a sink is handed lives in the shard's or the caller's buffers: it is good until the sink
+///          returns.
 /// Order    sinks are called in the order in which things must leave.
 /// Thread   a shard, its sinks and its Aead belong to one thread.
 #pragma once
@@ -17,8 +19,8 @@
 
 namespace weft {
 
-constexpr std::size_t kMaxRunFrames = 64;     // UDP_MAX_SEGMENTS of older kernels
-constexpr std::size_t kMaxRunBytes = 65507;   // largest UDP payload over IPv4
+constexpr std::size_t kMaxRunFrames = 64;    // UDP_MAX_SEGMENTS of older kernels
+constexpr std::size_t kMaxRunBytes = 65507;  // largest UDP payload over IPv4
 
 /// Decrypt worker whose table holds this receiver index: what the kernel's steering program computes too.
 inline WorkerId home_of(SessionIndex index, std::uint32_t decrypt_workers) {
@@ -26,22 +28,24 @@ inline WorkerId home_of(SessionIndex index, std::uint32_t decrypt_workers) {
 }
 
 struct SendOutcome {
-  std::size_t lost = 0;           // frames that did not leave, the last ones of the run; the shard counts them
-  Drop why = Drop::send_failed;   // or send_buffer_full
+  std::size_t lost = 0;          // frames that did not leave, the last ones of the run; the shard counts them
+  Drop why = Drop::send_failed;  // or send_buffer_full
 };
 
 class WireSink {
  public:
   virtual ~WireSink() = default;
-  /// Frames for `path.to` from `path.transport` (or a connected socket of `path.link`): equal in size, the last one not
-  /// larger, at most kMaxRunFrames and kMaxRunBytes; often, but not always, one behind the other in memory.
+  /// Frames for `path.to` from `path.transport` (or a connected socket of `path.link`): equal in size, the
+  /// last one not larger, at most kMaxRunFrames and kMaxRunBytes; often, but not always, one behind the other
+  /// in memory.
   virtual SendOutcome send(const LinkSend& path, std::span<const Bytes> frames) = 0;
 };
 
 class TunSink {
  public:
   virtual ~TunSink() = default;
-  /// One packet or super-packet in pieces. False when the interface refused it (the shard counts tun_write_failed).
+  /// One packet or super-packet in pieces. False when the interface refused it (the shard counts
+  /// tun_write_failed).
   virtual bool write(const offload::VnetHeader& vnet, std::span<const Bytes> pieces) = 0;
 };
 
@@ -91,8 +95,8 @@ struct TunRead {
   MutBytes packet;
 };
 
-/// One read of a socket: a datagram, or several of `segment` bytes (the last may be shorter) when data is longer than
-/// that; segment 0 means one. The shard opens and reseals in place.
+/// One read of a socket: a datagram, or several of `segment` bytes (the last may be shorter) when data is
+/// longer than that; segment 0 means one. The shard opens and reseals in place.
 struct WireRead {
   Endpoint from;
   MutBytes data;
@@ -110,7 +114,7 @@ struct ShardOptions {
   std::size_t burst_bytes = 256 * 1024;  // of an encrypt shard's buffer; at least 2 * 65,535 + 256
   bool tun_tcp = false;                  // the interface takes TCP super-packets
   bool tun_udp = false;                  // the interface takes UDP super-packets
-  double handshakes_burst = 256;         // phase 1 frames, and as many phase 2 frames, let through to the core
+  double handshakes_burst = 256;  // phase 1 frames, and as many phase 2 frames, let through to the core
   double handshakes_per_second = 256;
   /// Nanoseconds of any monotonic clock, for the stage counters; null: not measured.
   std::uint64_t (*stage_clock)() = nullptr;

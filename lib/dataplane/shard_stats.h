@@ -11,9 +11,19 @@
 
 namespace weft {
 
-/// Steps of the packet path whose cost is shown one by one. `inner` holds the sealing and sending of a burst that is
-/// larger than the shard's buffer; else the steps do not overlap.
-enum class Stage : std::uint8_t { inner, session_seal, hop_seal, wire_send, hop_open, dispatch, session_open, tun_write, count_ };
+/// Steps of the packet path whose cost is shown one by one. `inner` holds the sealing and sending of a burst
+/// that is larger than the shard's buffer; else the steps do not overlap.
+enum class Stage : std::uint8_t {
+  inner,
+  session_seal,
+  hop_seal,
+  wire_send,
+  hop_open,
+  dispatch,
+  session_open,
+  tun_write,
+  count_
+};
 constexpr std::size_t kStages = static_cast<std::size_t>(Stage::count_);
 std::string_view name_of(Stage s);
 
@@ -22,7 +32,8 @@ struct StageCounter {
   Gauge runs, items, ns;
 };
 
-/// Sizes by power of two: slot i counts values in [2^(i-1), 2^i), slot 0 counts zeros, the last one everything above.
+/// Sizes by power of two: slot i counts values in [2^(i-1), 2^i), slot 0 counts zeros, the last one
+/// everything above.
 class Histogram {
  public:
   static constexpr std::size_t kSlots = 12;
@@ -40,14 +51,14 @@ class Histogram {
 struct ShardStats {
   DropCounters drops;
   ForwardingStats forwarding;
-  Histogram burst_in;   // packets (after splitting) or frames per call
-  Histogram run_out;    // frames per WireSink::send
-  Gauge fragmented;     // inner packets sent as IPv6 fragments
-  Gauge mss_clamped;    // TCP SYNs lowered
-  Gauge too_big_sent;   // ICMPv6 packet-too-big written to the interface
+  Histogram burst_in;  // packets (after splitting) or frames per call
+  Histogram run_out;   // frames per WireSink::send
+  Gauge fragmented;    // inner packets sent as IPv6 fragments
+  Gauge mss_clamped;   // TCP SYNs lowered
+  Gauge too_big_sent;  // ICMPv6 packet-too-big written to the interface
   Gauge unreachable_sent;
-  Gauge hairpinned;     // packets to our own address
-  Gauge strays;         // frames and datagrams handed to another worker
+  Gauge hairpinned;  // packets to our own address
+  Gauge strays;      // frames and datagrams handed to another worker
   std::array<StageCounter, kStages> stages;
 };
 

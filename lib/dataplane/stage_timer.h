@@ -10,7 +10,9 @@ class StageTimer {
   using Clock = std::uint64_t (*)();
 
   StageTimer(ShardStats& stats, Clock clock, Stage stage, std::size_t items)
-      : counter_(stats.stages[static_cast<std::size_t>(stage)]), clock_(clock), start_(clock != nullptr ? clock() : 0) {
+      : counter_(stats.stages[static_cast<std::size_t>(stage)]),
+        clock_(clock),
+        start_(clock != nullptr ? clock() : 0) {
     counter_.runs.add(1);
     counter_.items.add(items);
   }

@@ -6,20 +6,15 @@ bool Tables::apply(const Command& command) {
   const bool known = std::visit(
       [this](const auto& c) {
         using C = std::decay_t<decltype(c)>;
-        if constexpr (std::is_same_v<C, SetLink> || std::is_same_v<C, SetSession> || std::is_same_v<C, SetRoute>)
+        if constexpr (std::is_same_v<C, SetLink> || std::is_same_v<C, SetSession> ||
+                      std::is_same_v<C, SetRoute>)
           set(c);
-        else if constexpr (std::is_same_v<C, DropLink>)
-          drop_link(c.link);
-        else if constexpr (std::is_same_v<C, DropSession>)
-          drop_session(c.remote);
-        else if constexpr (std::is_same_v<C, DropRoute>)
-          routes_.erase(c.dest);
-        else if constexpr (std::is_same_v<C, FlushRoutes>)
-          routes_.clear();
-        else if constexpr (std::is_same_v<C, SetLocal>)
-          local_ = c;
-        else
-          return false;
+        else if constexpr (std::is_same_v<C, DropLink>) drop_link(c.link);
+        else if constexpr (std::is_same_v<C, DropSession>) drop_session(c.remote);
+        else if constexpr (std::is_same_v<C, DropRoute>) routes_.erase(c.dest);
+        else if constexpr (std::is_same_v<C, FlushRoutes>) routes_.clear();
+        else if constexpr (std::is_same_v<C, SetLocal>) local_ = c;
+        else return false;
         return true;
       },
       command);

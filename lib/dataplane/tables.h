@@ -1,7 +1,9 @@
 /// Links, sessions and routes as one worker knows them: what the core said, nothing found out.
 ///
-/// Pointers  stay good until the next apply() that names or flushes their thing; so no burst may be open across one.
-/// Thread    one owner. Cost: a lookup is one hash probe, or one comparison when the last packet asked the same.
+/// Pointers  stay good until the next apply() that names or flushes their thing; so no burst may be open
+///           across one.
+/// Thread    one owner. Cost: a lookup is one hash probe, or one comparison when the last packet asked the
+///           same.
 #pragma once
 
 #include <unordered_map>

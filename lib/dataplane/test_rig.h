@@ -1,4 +1,5 @@
-/// For this room's tests: sinks that remember, nodes wired back to back in memory, packets to send through them.
+/// For this room's tests: sinks that remember, nodes wired back to back in memory, packets to send through
+/// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -87,7 +88,8 @@ class FakeIo final : public WireSink, public TunSink, public PuntSink, public St
         continue;
       }
       Buffer one(s->max_packet());
-      while (const std::size_t n = s->write_next(one)) out.emplace_back(one.begin(), one.begin() + static_cast<long>(n));
+      while (const std::size_t n = s->write_next(one))
+        out.emplace_back(one.begin(), one.begin() + static_cast<long>(n));
     }
     return out;
   }
@@ -115,7 +117,9 @@ inline NodeAddr node(std::uint8_t n) {
 }
 
 constexpr TransportId kUdp{1};
-inline Instant at(std::int64_t ms) { return Instant{} + std::chrono::hours(1) + std::chrono::milliseconds(ms); }
+inline Instant at(std::int64_t ms) {
+  return Instant{} + std::chrono::hours(1) + std::chrono::milliseconds(ms);
+}
 
 struct Node {
   explicit Node(std::uint8_t n, std::uint32_t workers = 1, bool joins = true)
@@ -145,7 +149,9 @@ struct Node {
     auto d = dec_io.io();
     dec.apply(now, std::move(c), d);
   }
-  void tun(Bytes packet, const offload::VnetHeader& vnet = {}) { tun(std::vector<Buffer>{Buffer(packet.begin(), packet.end())}, vnet); }
+  void tun(Bytes packet, const offload::VnetHeader& vnet = {}) {
+    tun(std::vector<Buffer>{Buffer(packet.begin(), packet.end())}, vnet);
+  }
   void tun(std::vector<Buffer> packets, const offload::VnetHeader& vnet = {}) {
     std::vector<TunRead> reads;
     for (Buffer& p : packets) reads.push_back({vnet, p});
@@ -182,7 +188,7 @@ struct Node {
   FakeIo enc_io, dec_io;
   EncryptShard enc;
   DecryptShard dec;
-  std::map<std::uint8_t, LinkSend> links;        // by the far node's number
+  std::map<std::uint8_t, LinkSend> links;  // by the far node's number
   std::map<std::uint8_t, SessionSend> sessions;
 };
 
@@ -196,8 +202,15 @@ inline void link_half(Node& a, Node& b, std::uint16_t mtu, std::uint8_t epoch = 
   const auto k = static_cast<std::uint8_t>(a.number * 16 + b.number + epoch * 64);
   auto& stats_b = b.links[a.number].stats;
   if (!stats_b) stats_b = std::make_shared<LinkStats>();
-  b.home(AddLinkRecv{{index_for(b, a, epoch), link_id(b, a), EpochId{epoch}, kUdp, a.addr, b.number < a.number, key(k),
-                      {}, stats_b}});
+  b.home(AddLinkRecv{{index_for(b, a, epoch),
+                      link_id(b, a),
+                      EpochId{epoch},
+                      kUdp,
+                      a.addr,
+                      b.number < a.number,
+                      key(k),
+                      {},
+                      stats_b}});
   LinkSend& s = a.links[b.number];
   if (!s.stats) s.stats = std::make_shared<LinkStats>();
   s.link = link_id(a, b);
@@ -243,10 +256,8 @@ inline void carry(Node& from, Node& to, bool joined = true) {
   for (FakeIo* io : {&from.enc_io, &from.dec_io}) {
     for (const Sent& s : io->sent) {
       if (s.to != to.endpoint) continue;
-      if (joined)
-        to.wire_joined(s.frames, from.endpoint);
-      else
-        to.wire(s.frames, from.endpoint);
+      if (joined) to.wire_joined(s.frames, from.endpoint);
+      else to.wire(s.frames, from.endpoint);
     }
     std::erase_if(io->sent, [&](const Sent& s) { return s.to == to.endpoint; });
   }
@@ -264,7 +275,8 @@ struct Pair {
   Node a, b;
 };
 
-// ---- packets --------------------------------------------------------------------------------------------------------
+// ---- packets
+// --------------------------------------------------------------------------------------------------------
 
 inline Buffer ip6_packet(const MeshAddr& from, const MeshAddr& to, std::uint8_t next, Bytes payload,
                          std::uint8_t traffic_class = 0) {
@@ -285,8 +297,8 @@ inline Buffer pattern(std::size_t n, std::uint8_t seed = 1) {
   return b;
 }
 /// UDP with `size` bytes in all (48 at least), valid checksum.
-inline Buffer udp(const Node& from, const Node& to, std::size_t size, std::uint16_t port = 5000, std::uint8_t seed = 1,
-                  std::uint8_t traffic_class = 0) {
+inline Buffer udp(const Node& from, const Node& to, std::size_t size, std::uint16_t port = 5000,
+                  std::uint8_t seed = 1, std::uint8_t traffic_class = 0) {
   Buffer u = pattern(size - ip6::kHeader, seed);
   store_be<std::uint16_t>(u.data(), port);
   store_be<std::uint16_t>(u.data() + 2, 7000);
@@ -295,8 +307,8 @@ inline Buffer udp(const Node& from, const Node& to, std::size_t size, std::uint1
   complete_checksum(p);
   return p;
 }
-inline Buffer tcp(const Node& from, const Node& to, std::uint32_t seq, Bytes payload, std::uint8_t flags = 0x10,
-                  Bytes options = {}) {
+inline Buffer tcp(const Node& from, const Node& to, std::uint32_t seq, Bytes payload,
+                  std::uint8_t flags = 0x10, Bytes options = {}) {
   Buffer t(20);
   store_be<std::uint16_t>(t.data(), 4000);
   store_be<std::uint16_t>(t.data() + 2, 80);
@@ -311,7 +323,8 @@ inline Buffer tcp(const Node& from, const Node& to, std::uint32_t seq, Bytes pay
   return p;
 }
 inline Buffer syn(const Node& from, const Node& to, std::uint16_t mss, std::uint8_t flags = 0x02) {
-  const std::array<std::uint8_t, 4> o{2, 4, static_cast<std::uint8_t>(mss >> 8), static_cast<std::uint8_t>(mss)};
+  const std::array<std::uint8_t, 4> o{2, 4, static_cast<std::uint8_t>(mss >> 8),
+                                      static_cast<std::uint8_t>(mss)};
   return tcp(from, to, 1, {}, flags, o);
 }
 inline std::uint16_t mss_of(Bytes packet) { return load_be<std::uint16_t>(packet.data() + 40 + 22); }

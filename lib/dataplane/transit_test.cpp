@@ -23,10 +23,12 @@ struct Chain : testing::Test {
   /// A frame from a to c with this link message, made by hand.
   Buffer from_a(Bytes message, std::uint64_t counter, bool ce = false) {
     Buffer f(message.size() + wire::kFrameCost);
-    wire::write_link_header(f, {{false, ce, false}, static_cast<std::uint16_t>(f.size() - 32), index_for(c, a), counter});
+    wire::write_link_header(
+        f, {{false, ce, false}, static_cast<std::uint16_t>(f.size() - 32), index_for(c, a), counter});
     std::memcpy(f.data() + 20, message.data(), message.size());
     const auto k = rig::key(static_cast<std::uint8_t>(a.number * 16 + c.number));
-    crypto::AeadJob job{&k, counter, Bytes(f).first(16), f.data() + 16, f.size() - 32, f.data() + f.size() - 16, false};
+    crypto::AeadJob job{
+        &k, counter, Bytes(f).first(16), f.data() + 16, f.size() - 32, f.data() + f.size() - 16, false};
     crypto::make_aead("sodium")->seal(std::span(&job, 1));
     return f;
   }
@@ -40,7 +42,8 @@ struct Chain : testing::Test {
     Buffer f = c.dec_io.frames().at(n);
     const auto h = wire::decode_link_header(f);
     const auto k = rig::key(static_cast<std::uint8_t>(c.number * 16 + b.number));
-    crypto::AeadJob job{&k, h->counter, Bytes(f).first(16), f.data() + 16, f.size() - 32, f.data() + f.size() - 16, false};
+    crypto::AeadJob job{
+        &k, h->counter, Bytes(f).first(16), f.data() + 16, f.size() - 32, f.data() + f.size() - 16, false};
     crypto::make_aead("sodium")->open(std::span(&job, 1));
     EXPECT_TRUE(job.ok);
     return {f.begin() + 20, f.end() - 16};
@@ -83,8 +86,9 @@ TEST_F(Chain, TakesOneHopAndLowersThePathMtuToTheNextLink) {
 }
 
 TEST_F(Chain, EndsWhereTheHopLimitEndsWithoutAWord) {
-  c.wire({from_a(datagram(opaque(), 1), 0), from_a(datagram(opaque(), 0), 1), from_a(datagram(opaque(), 2), 2)},
-         a.endpoint);
+  c.wire(
+      {from_a(datagram(opaque(), 1), 0), from_a(datagram(opaque(), 0), 1), from_a(datagram(opaque(), 2), 2)},
+      a.endpoint);
   EXPECT_EQ(c.drops(Drop::ttl_spent), 2U);
   EXPECT_EQ(at_c().ttl_exhausted.packets.get(), 2U);
   EXPECT_EQ(c.dec_io.frames().size(), 1U);
@@ -92,7 +96,9 @@ TEST_F(Chain, EndsWhereTheHopLimitEndsWithoutAWord) {
 }
 
 TEST_F(Chain, MarksCongestionMetOnTheWayAndOnTheNextLink) {
-  const auto ce_out = [&](std::size_t n) { return wire::decode_link_header(c.dec_io.frames().at(n))->flags.congested; };
+  const auto ce_out = [&](std::size_t n) {
+    return wire::decode_link_header(c.dec_io.frames().at(n))->flags.congested;
+  };
   c.wire({from_a(datagram(opaque()), 0), from_a(datagram(opaque()), 1, true)}, a.endpoint);
   EXPECT_FALSE(ce_out(0));
   EXPECT_TRUE(ce_out(1));
@@ -146,8 +152,8 @@ TEST_F(Chain, ShowsTheCoreSetupsButLetsThirdMessagesAndSignalsPass) {
   ack[0] = 2;
   msg3[0] = 3;
   signal[1] = 4;
-  c.wire({from_a(datagram(setup), 0), from_a(datagram(ack), 1), from_a(datagram(msg3), 2), from_a(datagram(signal), 3),
-          from_a(datagram(tiny), 4), from_a(datagram({}), 5)},
+  c.wire({from_a(datagram(setup), 0), from_a(datagram(ack), 1), from_a(datagram(msg3), 2),
+          from_a(datagram(signal), 3), from_a(datagram(tiny), 4), from_a(datagram({}), 5)},
          a.endpoint);
   EXPECT_EQ(c.dec_io.count<PuntDatagram>(), 2U);
   EXPECT_EQ(c.dec_io.first<PuntDatagram>().message, datagram(setup));
