@@ -39,7 +39,7 @@ Result<std::variant<Lookups::Answer, Lookups::Pass>, Drop> Lookups::on_request(c
     ++counters_.req_ttl_exhausted;
     return bad(Drop::ttl_spent);
   }
-  if (!transit_.may_forward(request->target, now)) {
+  if (!transit_.may_forward({request->target, request->origin}, now)) {
     ++counters_.req_forward_rate_limited;
     return bad(Drop::request_rate);
   }

@@ -103,6 +103,22 @@ TEST(Lookups, OneTargetIsForwardedEveryTwoSeconds) {
   }
 }
 
+TEST(Lookups, NodesThatWantTheSameTargetDoNotTakeEachOthersTurn) {
+  Rig r;
+  for (unsigned origin = 30; origin < 35; ++origin) {
+    auto m = *wire::decode_lookup_request(request(origin, 40));
+    m.origin = node(origin);
+    m.path = {node(origin), node(1)};
+    Buffer b;
+    wire::encode_lookup_request(b, m);
+    EXPECT_TRUE(r.l.on_request(node(4), b, at_ms(0)));
+    m.id += 100;
+    b.clear();
+    wire::encode_lookup_request(b, m);
+    EXPECT_EQ(r.l.on_request(node(4), b, at_ms(500)).error(), Drop::request_rate);
+  }
+}
+
 TEST(Lookups, SendsAndGivesUpOnTheKnownSchedule) {
   const auto v = vectors::load("mesh.json")["lookup"]["retry"];
   Rig r;

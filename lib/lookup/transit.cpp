@@ -25,10 +25,10 @@ Result<void, Drop> LookupTransit::record(std::uint64_t id, const NodeAddr& from,
   return {};
 }
 
-bool LookupTransit::may_forward(const NodeAddr& target, Instant now) {
-  const auto* last = forwards_.peek(target);
+bool LookupTransit::may_forward(const LookupQuestion& question, Instant now) {
+  const auto* last = forwards_.peek(question);
   if (last != nullptr && now - *last < limits_.forward_interval) return false;
-  forwards_.put(target, now);
+  forwards_.put(question, now);
   return true;
 }
 

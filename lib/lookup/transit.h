@@ -23,8 +23,27 @@ struct TransitLimits {
   std::size_t max = 4096;
   std::size_t max_per_peer = 1024;
   Duration expiry = 10s;
-  Duration forward_interval = 2s;  // per target
+  Duration forward_interval = 2s;  // per target and origin
 };
+
+/// Who is asked for, by whom. An origin of its own keeps nodes that want the same target at the same time from
+/// taking each other's turn; what a flood of invented origins costs is bounded by max_per_peer.
+struct LookupQuestion {
+  NodeAddr target;
+  NodeAddr origin;
+  bool operator==(const LookupQuestion&) const = default;
+};
+
+}  // namespace weft
+
+template <>
+struct std::hash<weft::LookupQuestion> {
+  std::size_t operator()(const weft::LookupQuestion& q) const noexcept {
+    return weft::detail::mix(std::hash<weft::NodeAddr>{}(q.target) + 3 * std::hash<weft::NodeAddr>{}(q.origin));
+  }
+};
+
+namespace weft {
 
 class LookupTransit {
  public:
@@ -32,8 +51,8 @@ class LookupTransit {
 
   /// Errors: duplicate_request, request_table_full.
   Result<void, Drop> record(std::uint64_t id, const NodeAddr& from, const NodeAddr& target, Instant now);
-  /// False: this target was forwarded for less than forward_interval ago.
-  bool may_forward(const NodeAddr& target, Instant now);
+  /// False: the same question was forwarded less than forward_interval ago.
+  bool may_forward(const LookupQuestion& question, Instant now);
   /// The peer that the answer goes back to, once. Entries past their expiry still serve until record() sweeps
   /// them. Errors: unknown_request, target_mismatch, response_repeated.
   Result<NodeAddr, Drop> take_back(std::uint64_t id, const NodeAddr& target);
@@ -52,7 +71,7 @@ class LookupTransit {
   std::unordered_map<std::uint64_t, Entry> table_;  // never iterated
   std::deque<std::pair<Instant, std::uint64_t>> order_;
   std::map<NodeAddr, std::size_t> per_peer_;
-  Lru<NodeAddr, Instant> forwards_;
+  Lru<LookupQuestion, Instant> forwards_;
 };
 
 }  // namespace weft
