@@ -145,8 +145,10 @@ void Links::on_msg2(Now now, const PuntHandshake& in, Outbox& out) {
     return end_dial(msg->receiver);
   }
   Dial dial = std::move(it->second);
-  prospect(dial.addr);  // outlives the dial until the link is up
+  const Prospect its = prospect(dial.addr);
   end_dial(msg->receiver);
+  // It ended with its last dial, and the link must live at the worker that the index names.
+  prospects_.try_emplace(dial.addr, its);
   finish_dial(now, std::move(dial), msg->sender, std::move(*keys), in.from, out);
   forget_prospect(crypto::node_addr_of(who));
 }

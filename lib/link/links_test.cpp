@@ -35,6 +35,17 @@ TEST(Links, ADialBecomesALinkOnBothSides) {
   EXPECT_FALSE(p.b.peer_of(p.a)->initiator);
 }
 
+TEST(Links, AnIndexNamesTheWorkerThatHoldsItsReceivingHalf) {
+  Settings two_workers;
+  two_workers.decrypt_workers = 2;
+  Pair p(two_workers);
+  p.dial(p.a, p.b);
+  p.run(100ms);
+  ASSERT_TRUE(p.linked());
+  for (const Peer* peer : {p.a.peer_of(p.b), p.b.peer_of(p.a)})
+    EXPECT_EQ(peer->home.value, (peer->current.ours.value & 0xffU) % 2U) << "the kernel steers frames by the index";
+}
+
 TEST(Links, EitherHandshakeMessageMayBeLostSeveralTimes) {
   for (const std::uint8_t phase : {std::uint8_t{1}, std::uint8_t{2}}) {
     Pair p;
