@@ -75,7 +75,8 @@ LinkCounts Underlay::totals() const {
   return t;
 }
 
-void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams) {
+void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams,
+                    std::uint8_t kind) {
   const auto it = bound_.find(to);
   if (it == bound_.end()) {
     unroutable_ += datagrams.size();
@@ -88,7 +89,7 @@ void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to, 
     if (!together.empty()) deliver_at(when, from, to, std::exchange(together, {}));
   };
   for (const Bytes d : datagrams) {
-    if (filter_ && !filter_({from_node, it->second.node, from, to, d})) continue;
+    if (filter_ && !filter_({from_node, it->second.node, from, to, kind, d})) continue;
     for (const Instant arrives : model.pass(net_.now(), d.size())) {
       if (arrives != when) flush();
       when = arrives;

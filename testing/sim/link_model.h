@@ -58,6 +58,7 @@ struct Datagram {
   NodeId from_node = 0;
   NodeId to_node = 0;
   Endpoint from, to;
+  std::uint8_t kind = 0;  // what its sender says it is for; not on the wire
   Bytes bytes;
 };
 
@@ -73,7 +74,8 @@ class Underlay {
 
   void bind(const Endpoint& at, NodeId node, Receive receive);
   void unbind(const Endpoint& at) { bound_.erase(at); }
-  void send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams);
+  void send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams,
+            std::uint8_t kind = 0);
   /// From an address that nobody has.
   void inject(const Endpoint& from, const Endpoint& to, Bytes datagram, Duration delay = {});
 

@@ -28,8 +28,12 @@ World::World(Topology topology, WorldParams params)
       rng_(detail::mix(params_.seed) + 3) {
   params_.node.seed = params_.seed;
   for (NodeId i = 0; i < topology_.nodes; ++i) {
-    nodes_.push_back(std::make_unique<SimNode>(i, params_.node, crypto::Identity::generate(rng_), endpoint_of(i), net_,
-                                               underlay_, trace_, nonces_));
+    NodeParams p = params_.node;
+    if (params_.adjust) params_.adjust(i, p);
+    auto who = i < params_.secrets.size() ? *crypto::Identity::parse_secret(params_.secrets[i])
+                                          : crypto::Identity::generate(rng_);
+    nodes_.push_back(
+        std::make_unique<SimNode>(i, p, std::move(who), endpoint_of(i), net_, underlay_, trace_, nonces_));
     nodes_.back()->set_factory([this](const SimNode& n) { return options_for(n.id()); });
     nodes_.back()->set_on_packet([this](SimNode& n, Bytes packet) { probes_.on_packet(n, packet); });
   }

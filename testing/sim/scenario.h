@@ -14,6 +14,8 @@ struct WorldParams {
   LinkParams link;
   Duration stagger{};                                       // nodes start within this time, by lot
   std::function<void(NodeId, config::Config&)> configure;   // beyond the peers of the topology
+  std::function<void(NodeId, NodeParams&)> adjust;          // where nodes differ
+  std::vector<std::string> secrets;                         // identities; drawn from the seed where there are none
 };
 
 using Pair = std::pair<NodeId, NodeId>;

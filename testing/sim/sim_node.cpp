@@ -207,7 +207,7 @@ void SimNode::carry_out(Outbox& out) {
       ++t.frames;
       t.bytes += raw->frame.size();
       const Bytes frame = raw->frame;
-      underlay_.send(id_, endpoint_, raw->to, std::span(&frame, 1));
+      underlay_.send(id_, endpoint_, raw->to, std::span(&frame, 1), static_cast<std::uint8_t>(Traffic::handshake));
     } else if (auto* all = std::get_if<ToAll>(&effect)) {
       const auto give = [&](auto& workers) {
         for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -347,7 +347,7 @@ SendOutcome SimNode::send(const LinkSend& path, std::span<const Bytes> frames) {
   auto& t = traffic_[static_cast<std::size_t>(current_)];
   t.frames += frames.size();
   for (const Bytes f : frames) t.bytes += f.size();
-  underlay_.send(id_, endpoint_, path.to, frames);
+  underlay_.send(id_, endpoint_, path.to, frames, static_cast<std::uint8_t>(current_));
   return {};
 }
 

@@ -1,0 +1,54 @@
+/// What the scenarios share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/scenario.h"
+
+namespace weft::sim {
+
+/// WEFT_SIM_LOG=0..4 makes the nodes talk.
+inline WorldParams world(std::uint64_t seed = 1, Duration delay = 5ms) {
+  WorldParams p;
+  p.seed = seed;
+  p.link.delay = delay;
+  if (const char* level = std::getenv("WEFT_SIM_LOG")) p.node.log_level = std::atoi(level);
+  return p;
+}
+
+inline std::string all_drops(World& w) {
+  std::string out;
+  for (NodeId i = 0; i < w.size(); ++i)
+    if (w[i].running()) out += "\n  node " + std::to_string(i) + ": " + w[i].drops_text();
+  return out;
+}
+
+inline void expect_converges(World& w, Duration within) {
+  EXPECT_TRUE(w.run_until([&] { return w.converged(); }, within))
+      << w.tree_complaint().value_or("not all links are up") << all_drops(w);
+}
+
+inline void expect_reach(World& w, const std::vector<Pair>& pairs, Duration within) {
+  const auto r = w.reach(pairs, within);
+  for (const auto& [a, b] : r.missing) ADD_FAILURE() << a << " does not reach " << b;
+  if (!r.missing.empty()) ADD_FAILURE() << all_drops(w);
+}
+
+/// No oracle complains.
+inline void expect_well(World& w) { EXPECT_EQ(w.complaint(), std::nullopt); }
+
+/// Everything both ways between two nodes, for a while.
+struct Talk {
+  Talk(World& w, NodeId a, NodeId b, Duration every, Duration lasts, std::size_t size = 200)
+      : world(w), there(w.flow(a, b, every, lasts, size)), back(w.flow(b, a, every, lasts, size)) {}
+  std::size_t lost() const { return there.lost(world.probes()) + back.lost(world.probes()); }
+  Duration outage() const { return std::max(there.longest_outage(world.probes()), back.longest_outage(world.probes())); }
+
+  World& world;
+  Flow& there;
+  Flow& back;
+};
+
+}  // namespace weft::sim
