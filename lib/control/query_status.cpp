@@ -57,8 +57,9 @@ Json transport_peer_counts(const View& v) {
 
 std::string refusal_text(const View& v, const link::Refusal& r) {
   const std::string who = r.who ? v.name(crypto::node_addr_of(*r.who)) + " at " : "";
-  return fmt::format("{}{}, {} ago: {}{}", who, r.from.text(), span_text(std::chrono::milliseconds(v.now.unix_ms - r.unix_ms)),
-                     r.rule.empty() ? text_of(r.why) : r.rule, "");
+  return fmt::format("{}{}, {} ago: {}", who, r.from.text(),
+                     span_text(std::chrono::milliseconds(v.now.unix_ms - r.unix_ms)),
+                     r.rule.empty() ? std::string(text_of(r.why)) : r.rule);
 }
 
 void add_wanted(const View& v, Situation& s) {
@@ -115,7 +116,7 @@ Situation situation_of(const View& v) {
   s.tun_active = v.shell.tun == TunState::active;
   s.tun_name = v.shell.tun_name;
   s.tun_trouble = v.shell.tun_trouble;
-  s.firewall_on = v.shell.firewall_on || !s.tun_wanted;
+  s.firewall_on = config::firewall_on(n.config()) || !s.tun_wanted;
   s.troubles = v.shell.troubles;
   for (const auto* t : {&v.shell.dns_trouble, &v.shell.firewall_trouble})
     if (!t->empty()) s.troubles.push_back(*t);

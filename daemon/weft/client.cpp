@@ -1,0 +1,101 @@
+#include "weft/client.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "io/fd.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kMostReply = std::size_t{256} << 20U;
+
+std::string timed_out() { return fmt::format("weftd did not answer within {} s", kPatienceSecs); }
+
+std::string io_failure(const char* what, int error) {
+  if (error == EAGAIN || error == EWOULDBLOCK) return timed_out();
+  return fmt::format("{}: {}", what, std::strerror(error));
+}
+
+Result<io::Fd, std::string> open_socket(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof name.sun_path)
+    return bad(fmt::format("the socket path is longer than {} bytes: {}", sizeof name.sun_path - 1, path));
+  std::memcpy(name.sun_path, path.c_str(), path.size());
+  io::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience{kPatienceSecs, 0};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
+    return bad(connect_failure(errno, path));
+  return fd;
+}
+
+Result<std::string, std::string> exchange(int fd, std::string_view request) {
+  while (!request.empty()) {
+    const auto n = send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return bad(io_failure("asking weftd", errno));
+    request.remove_prefix(static_cast<std::size_t>(n));
+  }
+  std::string reply;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSecs);
+  for (char buffer[16384];;) {
+    const auto n = recv(fd, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return bad(io_failure("reading weftd's answer", errno));
+    if (n == 0) break;
+    reply.append(buffer, static_cast<std::size_t>(n));
+    if (reply.back() == '\n') break;
+    if (reply.size() > kMostReply || std::chrono::steady_clock::now() > until) return bad(timed_out());
+  }
+  if (reply.empty()) return bad(std::string("weftd closed the connection without an answer (shutting down, or too many clients)"));
+  return reply;
+}
+
+}  // namespace
+
+std::string connect_failure(int error, const std::string& path) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return fmt::format("weftd is not running (no control socket at {})\n"
+                         "start it: sudo systemctl start weftd, or in a terminal: sudo weftd\n"
+                         "if it runs with another socket, name that: weft --socket PATH",
+                         path);
+    case ECONNREFUSED:
+      return fmt::format("weftd is not running (nobody listens on {})\n"
+                         "start it: sudo systemctl start weftd, or in a terminal: sudo weftd",
+                         path);
+    case EACCES:
+    case EPERM:
+      return fmt::format("no permission for {}: only root and members of the group weft may use it\n"
+                         "join it: sudo usermod -aG weft \"$USER\", then log in anew",
+                         path);
+    case EAGAIN: return timed_out();
+    default: return fmt::format("cannot connect to {}: {}", path, std::strerror(error));
+  }
+}
+
+Result<Json, std::string> ask(const std::string& path, const std::string& command, const Json& params) {
+  auto fd = open_socket(path);
+  if (!fd) return bad(fd.error());
+  Json request = {{"command", command}};
+  if (!params.is_null()) request["params"] = params;
+  const auto reply = exchange(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!reply) return bad(reply.error());
+  Json j = Json::parse(*reply, nullptr, false);
+  if (j.is_discarded() || !j.is_object()) return bad(std::string("weftd's answer is not understood; are both of the same version?"));
+  if (j.value("status", Json("")) == Json("ok")) return j.contains("data") ? std::move(j["data"]) : Json::object();
+  const auto message = j.find("message");
+  return bad(message != j.end() && message->is_string() ? message->get<std::string>() : std::string("weftd refused, without a reason"));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,3 @@
+#include "weft/commands.h"
+
+int main(int argc, char** argv) { return weft::cli::run(argc, argv); }
