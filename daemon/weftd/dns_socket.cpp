@@ -27,6 +27,7 @@ union Address {
 /// Where a datagram came in, and the control message that makes the answer leave from there.
 struct Arrival {
   unsigned interface = 0;
+  std::array<std::uint8_t, 16> to{};  // IPv6 only
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(in6_pktinfo))> reply{};
   std::size_t reply_bytes = 0;
 };
@@ -41,6 +42,7 @@ Arrival arrival_of(msghdr& m) {
       in6_pktinfo info{};
       std::memcpy(&info, CMSG_DATA(c), sizeof info);
       a.interface = info.ipi6_ifindex;
+      std::memcpy(a.to.data(), &info.ipi6_addr, a.to.size());
     } else {
       in_pktinfo info{};
       std::memcpy(&info, CMSG_DATA(c), sizeof info);
@@ -120,7 +122,10 @@ struct DnsSocket::Impl : std::enable_shared_from_this<DnsSocket::Impl> {
     const auto n = recvmsg(socket.native_handle(), &m, MSG_DONTWAIT);
     if (n < 0) return errno == EINTR;
     Arrival at = arrival_of(m);
-    if (mesh_index != 0 && at.interface == mesh_index) {
+    // The kernel books what this machine sends to its own mesh address as coming in there. Nobody else can have that
+    // source: addresses of packets from the mesh are those of the sessions they came by.
+    const bool own = from.any.sa_family == AF_INET6 && std::memcmp(&from.v6.sin6_addr, at.to.data(), at.to.size()) == 0;
+    if (mesh_index != 0 && at.interface == mesh_index && !own) {
       drops.add(Drop::dns_from_mesh);
       return true;
     }

@@ -3,13 +3,15 @@
 #   netns_begin PREFIX          checks the machine, makes a scratch folder ($SCRATCH), sets the clean-up trap
 #   netns_add NAME...           namespaces PREFIX-NAME, loopback up
 #   netns_link A B [MTU] [N]    veth pair between two (to-B in A, to-A in B): A has 10.77.N.1 and 2001:db8:77:N::1, B has .2 and ::2
-#   in_ns NAME CMD...           runs a command there
+#   in_ns NAME CMD...           runs a command there (in the background use `ip netns exec "$PREFIX-NAME" CMD &`: then $! is CMD)
 #   node_config NAME [YAML]     writes $SCRATCH/NAME/weft.yaml; YAML is put behind the socket path
 #   node_start NAME [ARG...]    starts weftd there with that file; waits for its control socket
 #   node_stop NAME [SIGNAL]     ends it and waits; NODE_EXIT is its exit code
 #   node_npub NAME, node_addr NAME     who it is (key made by the daemon at its first start)
 #   node_keys NAME...           starts and stops each once, so that their keys exist
 #   node_log NAME               path of its log
+#   node_ask NAME COMMAND [PARAMS]     one control request (PARAMS: JSON object); prints the reply
+#   dns_ask NAME HOST [SERVER]  AAAA of HOST from the responder; prints the address, or the rcode, or "no answer"
 #   wait_until SECONDS CMD...   retries a command
 #   wait_ping A B [SECONDS]     until B's mesh address answers A
 #   check TEXT CMD...           one check: prints ok or FAILED with TEXT; netns_end fails if one did
@@ -109,6 +111,39 @@ node_keys() {
   done
 }
 
+node_ask() {
+  python3 - "$SCRATCH/$1/control.sock" "$2" "${3:-}" <<'PY'
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(5)
+s.connect(sys.argv[1])
+request = {"command": sys.argv[2]}
+if sys.argv[3]:
+    request["params"] = json.loads(sys.argv[3])
+s.sendall(json.dumps(request).encode() + b"\n")
+reply = b""
+while part := s.recv(65536):
+    reply += part
+sys.stdout.write(reply.decode())
+PY
+}
+
+dns_ask() {
+  in_ns "$1" python3 - "$2" "${3:-::1}" <<'PY'
+import ipaddress, socket, sys
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.settimeout(1)
+labels = b"".join(bytes([len(p)]) + p.encode() for p in sys.argv[1].split(".")) + b"\0"
+s.sendto(b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0" + labels + b"\0\x1c\0\x01", (sys.argv[2], 5354))
+try:
+    reply = s.recv(2048)
+except OSError:
+    sys.exit("no answer")
+answers = int.from_bytes(reply[6:8], "big")
+print(ipaddress.ip_address(reply[-16:]) if answers else f"rcode {reply[3] & 15}")
+PY
+}
+
 wait_until() {
   local end=$(( $(date +%s%N) + $1 * 1000000000 ))
   shift
@@ -129,6 +164,7 @@ check() {
     echo "FAILED  $text"
     sed 's/^/        /' "$SCRATCH/check.out"
     NETNS_FAILED=1
+    return 1
   fi
 }
 not() { ! "$@"; }
