@@ -85,7 +85,8 @@ bool DecryptShard::Impl::warm(Instant now, const wire::Envelope& e, std::size_t 
 void DecryptShard::Impl::forward(Instant now, LinkHome& link, bool ce, MutBytes message,
                                  const wire::Envelope& e, ShardIo& io) {
   RouteEntry* route = tables.route(e.to);
-  if (route == nullptr) {
+  // Back to where it came from is no way either: two nodes hold different coordinates, and the core must find out.
+  if (route == nullptr || route->link->send.link == link.link) {
     punt(PuntNoRoute{link.link, ce, Buffer(message.begin(), message.end())}, io);
     return;
   }

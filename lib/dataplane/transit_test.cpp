@@ -146,6 +146,14 @@ TEST_F(Chain, AsksForARouteWithTheWholeMessage) {
   EXPECT_EQ(p.link, link_id(c, a));
 }
 
+TEST_F(Chain, AsksTheCoreRatherThanSendADatagramBackToWhereItCameFrom) {
+  route(c, b, a);
+  a.tun(rig::udp(a, b, 300));
+  carry(a, c);
+  EXPECT_EQ(c.dec_io.count<PuntNoRoute>(), 1u);
+  EXPECT_TRUE(c.dec_io.frames().empty());
+}
+
 TEST_F(Chain, ShowsTheCoreSetupsButLetsThirdMessagesAndSignalsPass) {
   Buffer setup = opaque(), ack = opaque(), msg3 = opaque(80), signal = opaque(40), tiny = {0, 1, 2};
   setup[0] = 1;

@@ -80,12 +80,20 @@ void RouteFlow::warm(Instant now, const NodeAddr& node, Path path) {
   if (const auto r = coords_.insert(node, std::move(path), CoordSource::hearsay, now); !r) drops_.add(r.error());
 }
 
-void RouteFlow::forward(Instant now, LinkId, bool ce, MutBytes message, Outbox& out) {
+void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Outbox& out) {
   const auto e = wire::decode_envelope(message);
   if (!e) return stats_.decode_error.add(message.size()), drops_.add(e.error());
   if (e->ttl <= 1) return stats_.ttl_exhausted.add(message.size()), drops_.add(Drop::ttl_spent);
   const NodeAddr dest = e->to;
-  const auto hop = hop_to(now, dest, out);
+  auto hop = hop_to(now, dest, out);
+  if (hop && hop->link == from) {
+    // Who sent it thinks that we are closer, and we think that they are: one of us has old coordinates, and the
+    // datagram would go to and fro until its hop limit ends. Without ours, its source is asked for new ones.
+    coords_.erase(dest);
+    told_.erase(dest);
+    out.all(DropRoute{dest});
+    hop.reset();
+  }
   if (!hop) {
     stats_.drop_no_route.add(message.size());
     drops_.add(Drop::no_route);

@@ -80,6 +80,7 @@ struct Peer {
   Instant review_at;
   std::uint64_t sent_seen = 0, heard_seen = 0;
   std::optional<Instant> silent_since;
+  Duration patience = kSilence;  // with silence
   Instant warmup_not_before;
 
   std::uint64_t frames_heard() const { return stats->epoch_frames_recv.get() + stats->packets_recv.get(); }

@@ -139,16 +139,24 @@ void Sessions::review_due(Instant now, Peer& p) {
   p.review_at = now + kReview;
   const auto sent = p.stats->packets_sent.get();
   const auto heard = p.frames_heard();
-  if (heard != p.heard_seen) p.silent_since.reset();
-  else if (sent != p.sent_seen && !p.silent_since) p.silent_since = now - kReview;
+  if (heard != p.heard_seen) {
+    p.silent_since.reset();
+    // What a rekey makes them say is no sign that they report.
+    if (!p.question && !p.pending && now - p.drain_from > kDrain) p.patience = kSilence;
+  } else if (sent != p.sent_seen && !p.silent_since) {
+    p.silent_since = now - kReview;
+  }
   p.sent_seen = sent;
   p.heard_seen = heard;
-  const bool silent = p.silent_since && now - *p.silent_since >= kSilence;
+  const bool silent = p.silent_since && now - *p.silent_since >= p.patience;
   const bool used_up =
       settings_.rekey && now - p.current->start >= kRekeyMinAge &&
       p.current->send->next.load(std::memory_order_relaxed) >= settings_.rekey_after_messages;
   if (!silent && !used_up) return;
-  if (silent) p.silent_since = now;
+  if (silent) {
+    p.silent_since = now;
+    p.patience = std::min(2 * p.patience, kMaxSilence);
+  }
   p.rekey_at = std::min(p.rekey_at, now);
 }
 
