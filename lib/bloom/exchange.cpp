@@ -140,10 +140,13 @@ std::vector<BloomExchange::Send> BloomExchange::take_due(Instant now, const Pred
     Send send{*addr, {}};
     wire::encode_filter_announce(send.message, {++sequence_, bits});
     out.push_back(std::move(send));
+    if (!peer.sent || filter != *peer.sent) peer.early = 0;
     peer.sent = filter;
     peer.last_sent = now;
     peer.marked = false;
-    if (limits_.repeat > Duration{}) due_.set(*addr, now + limits_.repeat);
+    if (limits_.repeat <= Duration{}) continue;
+    const bool soon = peer.early < limits_.early_repeats.size();
+    due_.set(*addr, now + (soon ? limits_.early_repeats[peer.early++] : limits_.repeat));
   }
   counters_.sent += out.size();
   return out;

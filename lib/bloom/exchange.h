@@ -2,7 +2,7 @@
 ///
 /// Out     for peer Q: ourselves, our dependants, and the inbound filters of all tree peers except Q.
 /// When    marked peers, at most one filter per peer and 500 ms, content of the moment of sending. Nothing
-///         acknowledges a filter, so each is said again every 60 s under a higher number.
+///         acknowledges a filter, so each is said again under a higher number: a new one soon, then every 60 s.
 /// Order   a filter that overtakes the announce which makes us a tree peer is stored by the reference and
 ///         never merged: take_due() asks before each send, and Tree::announce_pending() has the answer.
 /// Errors  a refused filter changes nothing but a counter.
@@ -11,6 +11,7 @@
 /// Source  docs/spec/mesh.md sections 2.3 to 2.6, 7.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <vector>
@@ -27,6 +28,8 @@ struct BloomLimits {
   double max_inbound_fpr = 0.20;
   Duration debounce = 500ms;
   Duration repeat = 60s;  // 0: never
+  /// After a filter with new content, so that a lost one is not missed for a minute. Not when `repeat` is 0.
+  std::array<Duration, 2> early_repeats = {2s, 8s};
 };
 
 /// Names as operators see them (show_bloom, show_metrics).
@@ -98,6 +101,7 @@ class BloomExchange {
     std::optional<Inbound> in;
     std::optional<Filter> sent;
     std::optional<Instant> last_sent;
+    std::size_t early = 0;  // repeats of `sent` that are behind us
     bool tree = false;
     bool marked = false;
   };

@@ -36,12 +36,18 @@ Filter full(std::size_t ones) {
 
 /// We are node 9; 1 and 2 are tree peers, 3 is not. All have been sent their first filter at 0 ms.
 struct Rig {
-  BloomExchange x{node(9), Now{Instant{}, 1000}};
+  BloomExchange x;
   std::set<NodeAddr> tree{node(1), node(2)};
-  Rig() {
+  explicit Rig(bool early = false) : x(node(9), Now{Instant{}, 1000}, limits(early)) {
     for (const unsigned p : {1U, 2U, 3U}) x.add_peer(node(p), at_ms(0));
     sync(0);
     take(0);
+  }
+  /// Early repeats would only be in the way of most tests.
+  static BloomLimits limits(bool early) {
+    BloomLimits l;
+    if (!early) l.early_repeats = {l.repeat, l.repeat};
+    return l;
   }
   void sync(std::int64_t ms) {
     x.set_tree_peers([&](const NodeAddr& a) { return tree.contains(a); }, at_ms(ms));
@@ -129,11 +135,18 @@ TEST(BloomExchange, NumbersRiseNodeWideFromTheClock) {
   EXPECT_EQ(last, 1006u);
 }
 
-TEST(BloomExchange, RepeatsEachFilterEveryMinute) {
-  Rig r;
-  EXPECT_EQ(*r.x.deadline(), at_ms(60'000));
-  EXPECT_TRUE(r.take(59'999).empty());
-  EXPECT_EQ(r.take(60'000).size(), 3u);
+TEST(BloomExchange, RepeatsANewFilterSoonAndEachFilterEveryMinute) {
+  Rig r(true);
+  std::vector<std::int64_t> times;
+  while (times.size() < 4) {
+    times.push_back(to_ms(*r.x.deadline() - Instant{}));
+    EXPECT_TRUE(r.take(times.back() - 1).empty());
+    EXPECT_EQ(r.take(times.back()).size(), 3u);
+  }
+  EXPECT_EQ(times, (std::vector<std::int64_t>{2'000, 10'000, 70'000, 130'000}));
+  r.x.mark_all(at_ms(131'000));  // nothing new to say: no early repeat
+  EXPECT_EQ(r.take(131'000).size(), 3u);
+  EXPECT_EQ(*r.x.deadline(), at_ms(191'000));
 }
 
 TEST(BloomExchange, AFilterWaitsForItsAnnounce) {
