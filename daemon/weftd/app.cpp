@@ -108,7 +108,7 @@ int run_app(const CommandLine& command_line) {
   for (const auto& c : config::drop_self(config, chosen->identity.npub(), settings->places))
     settings->warnings.push_back(c.text());
 
-  const auto counts = worker_counts(config.weft.dataplane);
+  const auto counts = worker_counts(config);
   auto ports = open_udp_ports(config, counts.decrypt, settings->warnings);
   if (const auto trouble = no_port_trouble(ports); !trouble.empty()) return fail(trouble);
   std::optional<MeshInterface> mesh;

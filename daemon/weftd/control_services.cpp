@@ -173,6 +173,7 @@ void ControlThread::Impl::reload() {
   auto fresh = load_settings(p.config_file);
   if (!fresh)
     return p.log.always(Level::error, "reload refused, the running configuration stays:\n" + fresh.error());
+  if (auto& secret = fresh->config.node.identity.nsec) crypto::wipe(secret->data(), secret->size());
   for (const auto& c : config::drop_self(fresh->config, p.node.identity().npub(), fresh->places))
     fresh->warnings.push_back(c.text());
   for (const auto& w : fresh->warnings) p.log.always(Level::warn, w);

@@ -79,7 +79,7 @@ void ControlThread::Impl::on_deadline() {
 void ControlThread::Impl::watch_workers() {
   auto& waker = p.workers.control_waker();
   waker.prepare();
-  bool waiting = p.workers.broken();
+  bool waiting = p.workers.broken() && !stopping;
   for (const auto& t : p.workers.all()) waiting = waiting || !t->lanes().empty();
   if (waiting) {
     waker.woke(false);

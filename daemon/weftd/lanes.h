@@ -36,7 +36,7 @@ class Inbox {
 
  private:
   Waker& worker_;
-  Ring<Command> ring_{1024};
+  Ring<Command> ring_{128};  // a command may hold a replay window, so slots are large
   std::deque<Command> backlog_;
 };
 

@@ -8,6 +8,7 @@ namespace weft::daemon {
 namespace {
 
 constexpr std::uint32_t kMostWorkers = 256;
+constexpr std::uint32_t kMostByDefault = 16;
 
 std::uint64_t stage_clock() {
   timespec t{};
@@ -17,10 +18,10 @@ std::uint64_t stage_clock() {
 
 }  // namespace
 
-WorkerCounts worker_counts(const config::DataplaneSection& c) {
-  const std::uint32_t cpus = std::max(std::thread::hardware_concurrency(), 1U);
+WorkerCounts worker_counts(const config::Config& c) {
+  const std::uint32_t cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMostByDefault);
   const auto pick = [&](std::optional<std::uint32_t> n) { return std::clamp(n.value_or(cpus), 1U, kMostWorkers); };
-  return {pick(c.encrypt_workers), pick(c.decrypt_workers)};
+  return {c.tun.enabled ? pick(c.weft.dataplane.encrypt_workers) : 1U, pick(c.weft.dataplane.decrypt_workers)};
 }
 
 Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports,

@@ -14,9 +14,9 @@ struct WorkerCounts {
   std::uint32_t encrypt = 1;
   std::uint32_t decrypt = 1;
 };
-/// As configured, else one of each per processor. Bounds: what a TUN device has queues for, and a receiver index's low
-/// byte can name.
-WorkerCounts worker_counts(const config::DataplaneSection& c);
+/// As configured, else one of each per processor, up to 16: a worker costs some two megabytes. One encrypt worker without
+/// an interface. Bounds: what a TUN device has queues for, and a receiver index's low byte can name.
+WorkerCounts worker_counts(const config::Config& c);
 
 class Workers {
  public:

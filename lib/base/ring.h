@@ -35,7 +35,7 @@ class Ring {
       head_seen_ = head_.load(std::memory_order_acquire);
       if (tail == head_seen_) return std::nullopt;
     }
-    std::optional<T> out = std::move(slots_[tail & mask_]);
+    std::optional<T> out(std::move(*slots_[tail & mask_]));
     slots_[tail & mask_].reset();
     tail_.store(tail + 1, std::memory_order_release);
     return out;
