@@ -28,6 +28,7 @@ NPUBS = {
     "c": "npub1cld9yay0u24davpu6c35l4vldrhzvaq66pcqtg9a0j2cnjrn9rtsxx2pe6",
     "d": "npub1n9lpnv0592cc2ps6nm0ca3qls642vx7yjsv35rkxqzj2vgds52sqgpverl",
     "e": "npub1wf8akf8lu2zdkjkmwhl75pqvven654mpv4sz2x2tprl5265mgrzq8nhak4",
+    "f": "npub16xhnhwaxzu3w6dlf88eqnea52cqx9crdwhx4s807zd9nxmng3seqfc587p",
 }
 FIVE = ["ad", "ae", "bc", "cd", "ce", "de"]  # the reference's own five-node mesh
 

@@ -45,7 +45,7 @@ class Stream:
     def result(self):
         out, _ = self.cli.communicate(timeout=self.seconds + 40)
         self.srv.kill()
-        end = json.loads(out)
+        end = json.loads(out[out.index("{"):])  # a warning about the block size may come first
         if "error" in end:
             raise LabError(f"iperf3: {end['error']}")
         s = end["end"]["sum"]
@@ -166,8 +166,8 @@ def address_change_under_traffic():
         t.start()
         time.sleep(1.5)
         for i in (30, 40):
-            b.sh("ip", "addr", "add", f"10.77.1.{i}/24", "dev", "w1a")
             b.sh("ip", "addr", "del", f"10.77.1.{2 if i == 30 else 30}/24", "dev", "w1a")
+            b.sh("ip", "addr", "add", f"10.77.1.{i}/24", "dev", "w1a")
             time.sleep(4)
         stop.set()
         t.join()
