@@ -35,11 +35,13 @@ std::string no_port_trouble(const std::vector<UdpPort>& ports) {
     if (p.info.up) return {};
     out += "\n  " + p.trouble;
   }
-  if (ports.empty()) out += ": the configuration has no udp instance under `transports`, and no other kind is supported yet";
+  if (ports.empty())
+    out += ": the configuration has no udp instance under `transports`, and no other kind is supported yet";
   return out;
 }
 
-NodeOptions node_options(const Settings& s, const std::vector<UdpPort>& ports, const WorkerCounts& counts, SpdLog& log) {
+NodeOptions node_options(const Settings& s, const std::vector<UdpPort>& ports, const WorkerCounts& counts,
+                         SpdLog& log) {
   NodeOptions o;
   o.config = s.config;
   o.decrypt_workers = counts.decrypt;
@@ -60,38 +62,43 @@ NodeOptions node_options(const Settings& s, const std::vector<UdpPort>& ports, c
   return o;
 }
 
-void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<UdpPort>& ports, const MeshInterface* mesh,
-               const Workers& workers, SpdLog& log) {
+void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<UdpPort>& ports,
+               const MeshInterface* mesh, const Workers& workers, SpdLog& log) {
   for (const auto& w : s.warnings) log.always(Level::warn, w);
   std::string files;
   for (const auto& f : s.files) files += (files.empty() ? "" : ", ") + f;
-  log.always(Level::info, fmt::format("weftd {}, configuration: {}", WEFT_VERSION, files.empty() ? "no file, defaults" : files));
+  log.always(Level::info, fmt::format("weftd {}, configuration: {}", WEFT_VERSION,
+                                      files.empty() ? "no file, defaults" : files));
   log.always(Level::info, fmt::format("{} {} {}", id.identity.npub(), text_of(id.identity.mesh_addr()),
-                                      id.persistent ? id.key_file.empty() ? "(key from the configuration)" : "(key in " + id.key_file + ")"
+                                      id.persistent ? id.key_file.empty() ? "(key from the configuration)"
+                                                                          : "(key in " + id.key_file + ")"
                                                     : "(key lives as long as this run)"));
   for (const auto& p : ports) {
     const std::string name = p.info.name.empty() ? "udp" : "udp/" + p.info.name;
     if (p.info.up)
       log.always(Level::info, fmt::format("{} on {}, MTU {}{}", name, p.info.local.text(), p.info.mtu,
                                           p.info.accepts ? "" : ", no inbound links"));
-    else
-      log.always(Level::warn, fmt::format("{} is not up: {}", name, p.trouble));
+    else log.always(Level::warn, fmt::format("{} is not up: {}", name, p.trouble));
   }
   for (const auto& t : unsupported_transports(s.config.transports))
-    log.always(Level::warn, fmt::format("transport {}{}{} is not supported yet and stays unused", t.kind, t.name.empty() ? "" : "/", t.name));
+    log.always(Level::warn, fmt::format("transport {}{}{} is not supported yet and stays unused", t.kind,
+                                        t.name.empty() ? "" : "/", t.name));
   if (mesh != nullptr)
-    log.always(Level::info, fmt::format("interface {}, MTU {}, {} queues{}{}", mesh->device.name(), s.config.tun.mtu,
-                                        const_cast<MeshInterface*>(mesh)->device.queues().size(),
-                                        mesh->device.features().tcp ? ", TCP offload" : "",
-                                        mesh->device.features().udp ? ", UDP offload" : ""));
-  else
-    log.always(Level::info, "no interface (tun.enabled: false): a router only");
+    log.always(Level::info,
+               fmt::format("interface {}, MTU {}, {} queues{}{}", mesh->device.name(), s.config.tun.mtu,
+                           const_cast<MeshInterface*>(mesh)->device.queues().size(),
+                           mesh->device.features().tcp ? ", TCP offload" : "",
+                           mesh->device.features().udp ? ", UDP offload" : ""));
+  else log.always(Level::info, "no interface (tun.enabled: false): a router only");
   log.always(Level::info, fmt::format("{} encrypt and {} decrypt workers, {}", workers.counts().encrypt,
                                       workers.counts().decrypt, workers.all().front()->aead_name()));
-  for (const auto& line : config::differing_defaults(s.config, s.places)) log.always(Level::info, "default " + line);
+  for (const auto& line : config::differing_defaults(s.config, s.places))
+    log.always(Level::info, "default " + line);
   if (config::firewall_on(s.config))
-    log.always(Level::warn, "the mesh-side firewall is not part of this build: mesh peers reach every port that listens on "
-                            "the mesh address or on ::");
+    log.always(
+        Level::warn,
+        "the mesh-side firewall is not part of this build: mesh peers reach every port that listens on "
+        "the mesh address or on ::");
 }
 
 }  // namespace
@@ -113,7 +120,8 @@ int run_app(const CommandLine& command_line) {
   if (const auto trouble = no_port_trouble(ports); !trouble.empty()) return fail(trouble);
   std::optional<MeshInterface> mesh;
   if (config.tun.enabled) {
-    auto opened = open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt, settings->warnings);
+    auto opened =
+        open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt, settings->warnings);
     if (!opened) return fail(opened.error());
     mesh.emplace(std::move(*opened));
   }
@@ -124,18 +132,19 @@ int run_app(const CommandLine& command_line) {
   bool hangs = false;
   {
     SpdLog log(config::level_of(config.node.log_level).value_or(Level::info));
-    Workers workers(counts, chosen->identity.addr(), interface != nullptr ? &interface->device : nullptr, ports,
-                    config.weft.dataplane.perf, rng);
+    Workers workers(counts, chosen->identity.addr(), interface != nullptr ? &interface->device : nullptr,
+                    ports, config.weft.dataplane.perf, rng);
     log_start(*settings, *chosen, ports, interface, workers, log);
     Node node(node_options(*settings, ports, counts, log), chosen->identity.clone(), rng, log, started);
     // Not destroyed while the system's resolver holds its thread: nothing but memory hangs on it then.
-    auto control = std::make_unique<ControlThread>(
-        ControlThread::Parts{node, workers, ports, interface, *settings, *chosen, command_line.config_file, started, log});
+    auto control = std::make_unique<ControlThread>(ControlThread::Parts{
+        node, workers, ports, interface, *settings, *chosen, command_line.config_file, started, log});
     workers.start();
     code = control->run();
     workers.stop();
     hangs = control->resolver_hangs();
-    if (hangs) [[maybe_unused]] auto* const left = control.release();
+    if (hangs) [[maybe_unused]]
+      auto* const left = control.release();
     log.always(Level::info, "stopped");
   }
   mesh.reset();

@@ -25,7 +25,8 @@ constexpr Duration kSleptAtLeast = 5s;
 Duration sleep_so_far() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return io::mono_now().time_since_epoch() - (std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+  return io::mono_now().time_since_epoch() -
+         (std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ void ControlThread::Impl::open_control_socket() {
 std::string ControlThread::Impl::handle_request(std::string_view line) {
   std::string reply;
   Outbox out;
-  control::Context context{p.node, io::clock_now(), out, view_of(facts, p.workers, effects, kernel_drop_events, drops)};
+  control::Context context{p.node, io::clock_now(), out,
+                           view_of(facts, p.workers, effects, kernel_drop_events, drops)};
   reply = control::handle_request(line, context);
   effects.carry_out(out);
   flush_inboxes();
@@ -74,7 +76,9 @@ void ControlThread::Impl::open_dns() {
 
 void ControlThread::Impl::watch_network() {
   auto monitor = io::NetMonitor::open(p.mesh != nullptr ? p.mesh->device.index() : 0);
-  if (!monitor) return p.log(Level::warn, "network", "changes of addresses and routes go unnoticed: {}", monitor.error().text);
+  if (!monitor)
+    return p.log(Level::warn, "network", "changes of addresses and routes go unnoticed: {}",
+                 monitor.error().text);
   network.emplace(std::move(*monitor));
   network_wake.assign(::dup(network->fd()));
   const auto wait = [this](const auto& again) -> void {

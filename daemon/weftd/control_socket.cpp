@@ -1,11 +1,11 @@
 #include "weftd/control_socket.h"
 
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <array>
 #include <set>
 
 #include "control/request.h"
@@ -22,7 +22,11 @@ struct ControlSocket::Impl : std::enable_shared_from_this<Impl> {
   struct Client;
 
   Impl(boost::asio::io_context& context, io::Fd fd, DropCounters& d, Handle h)
-      : io(context), acceptor(context, stream_protocol(), fd.release()), pause(context), drops(d), handle(std::move(h)) {}
+      : io(context),
+        acceptor(context, stream_protocol(), fd.release()),
+        pause(context),
+        drops(d),
+        handle(std::move(h)) {}
 
   void accept();
   void close();
@@ -38,7 +42,8 @@ struct ControlSocket::Impl : std::enable_shared_from_this<Impl> {
 
 /// One connection. It is alive while it is among the clients or a handler holds it.
 struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
-  Client(std::shared_ptr<Impl> o, stream_protocol::socket s) : owner(std::move(o)), socket(std::move(s)), timer(owner->io) {}
+  Client(std::shared_ptr<Impl> o, stream_protocol::socket s)
+      : owner(std::move(o)), socket(std::move(s)), timer(owner->io) {}
 
   void limit(const char* what) {
     timer.expires_after(kPatience);
@@ -49,8 +54,9 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
     });
   }
   void read() {
-    socket.async_read_some(boost::asio::buffer(buffer.data() + used, buffer.size() - used),
-                           [self = shared_from_this()](const Failed& failed, std::size_t n) { self->on_read(failed, n); });
+    socket.async_read_some(
+        boost::asio::buffer(buffer.data() + used, buffer.size() - used),
+        [self = shared_from_this()](const Failed& failed, std::size_t n) { self->on_read(failed, n); });
   }
   void on_read(const Failed& failed, std::size_t n) {
     if (answered) return;

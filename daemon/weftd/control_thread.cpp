@@ -32,14 +32,18 @@ void let_signals_in() {
 
 ControlThread::Impl::Impl(Parts parts)
     : p(parts),
-      resolver(io,
-               [this](std::uint64_t ticket, const std::vector<Endpoint>& endpoints, const std::string& error) {
-                 step([&](Now now, Outbox& out) { p.node.on_resolved(now, ticket, endpoints, error, out); });
-               }),
-      effects(p.workers, p.ports, p.mesh != nullptr ? &p.mesh->device.queues()[0] : nullptr, p.settings.kept_peers_file,
-              [this](std::uint64_t ticket, const std::string& host) { resolver.resolve(ticket, host); }, p.log),
+      resolver(
+          io,
+          [this](std::uint64_t ticket, const std::vector<Endpoint>& endpoints, const std::string& error) {
+            step([&](Now now, Outbox& out) { p.node.on_resolved(now, ticket, endpoints, error, out); });
+          }),
+      effects(
+          p.workers, p.ports, p.mesh != nullptr ? &p.mesh->device.queues()[0] : nullptr,
+          p.settings.kept_peers_file,
+          [this](std::uint64_t ticket, const std::string& host) { resolver.resolve(ticket, host); }, p.log),
       facts{p.settings, p.identity, p.ports, p.mesh, p.started.unix_ms, {}, {}, {}, {}} {
-  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file, &p.settings.deny_file};
+  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file,
+                                                &p.settings.deny_file};
   for (std::size_t i = 0; i < files.size(); ++i) stamps[i] = io::file_stamp(*files[i]);
 }
 
@@ -96,8 +100,9 @@ void ControlThread::Impl::watch_workers() {
 void ControlThread::Impl::on_workers() {
   if (p.workers.broken() && !stopping) {
     p.log.always(Level::error, p.mesh != nullptr
-                                   ? "interface " + p.mesh->device.name() + " was taken away, or a socket broke; ending, so "
-                                     "that the service manager can start afresh"
+                                   ? "interface " + p.mesh->device.name() +
+                                         " was taken away, or a socket broke; ending, so "
+                                         "that the service manager can start afresh"
                                    : "a socket broke; ending, so that the service manager can start afresh");
     result = 1;
     return begin_stop();
@@ -127,10 +132,8 @@ void ControlThread::Impl::flush_inboxes() {
 // ---- signals and the end ----------------------------------------------------------------------------------------------
 
 void ControlThread::Impl::on_signal(int number) {
-  if (number == SIGHUP)
-    reload();
-  else
-    begin_stop();
+  if (number == SIGHUP) reload();
+  else begin_stop();
   signals.async_wait([this](const Failed& failed, int next) {
     if (!failed) on_signal(next);
   });

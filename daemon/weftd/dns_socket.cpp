@@ -16,7 +16,8 @@
 namespace weft::daemon {
 namespace {
 
-constexpr std::size_t kQueryBytes = names::kMaxQuery + 1;  // one more, so that a longer one is seen to be longer
+constexpr std::size_t kQueryBytes =
+    names::kMaxQuery + 1;  // one more, so that a longer one is seen to be longer
 
 union Address {
   sockaddr any;
@@ -87,7 +88,8 @@ Result<io::Fd, std::string> open_socket(const config::DnsSection& c, std::string
   }
   if (!fd || bind(fd.get(), &to.any, length) != 0)
     return bad(io::os_failure(errno, "name responder on " + shown,
-                              errno == EADDRINUSE ? "another program has this port; set dns.port" : "").text);
+                              errno == EADDRINUSE ? "another program has this port; set dns.port" : "")
+                   .text);
   return fd;
 }
 
@@ -95,7 +97,11 @@ Result<io::Fd, std::string> open_socket(const config::DnsSection& c, std::string
 
 struct DnsSocket::Impl : std::enable_shared_from_this<DnsSocket::Impl> {
   Impl(boost::asio::io_context& io, io::Fd fd, DropCounters& d, Answer a, unsigned mesh, std::string shown)
-      : socket(io, fd.release()), drops(d), answer(std::move(a)), mesh_index(mesh), address(std::move(shown)) {}
+      : socket(io, fd.release()),
+        drops(d),
+        answer(std::move(a)),
+        mesh_index(mesh),
+        address(std::move(shown)) {}
 
   void wait() {
     socket.async_wait(boost::asio::posix::descriptor_base::wait_read,
@@ -124,7 +130,8 @@ struct DnsSocket::Impl : std::enable_shared_from_this<DnsSocket::Impl> {
     Arrival at = arrival_of(m);
     // The kernel books what this machine sends to its own mesh address as coming in there. Nobody else can have that
     // source: addresses of packets from the mesh are those of the sessions they came by.
-    const bool own = from.any.sa_family == AF_INET6 && std::memcmp(&from.v6.sin6_addr, at.to.data(), at.to.size()) == 0;
+    const bool own =
+        from.any.sa_family == AF_INET6 && std::memcmp(&from.v6.sin6_addr, at.to.data(), at.to.size()) == 0;
     if (mesh_index != 0 && at.interface == mesh_index && !own) {
       drops.add(Drop::dns_from_mesh);
       return true;
@@ -154,7 +161,8 @@ Result<DnsSocket, std::string> DnsSocket::open(boost::asio::io_context& io, cons
   std::string shown;
   auto fd = open_socket(config, shown);
   if (!fd) return bad(fd.error());
-  auto impl = std::make_shared<Impl>(io, std::move(*fd), drops, std::move(answer), mesh_index, std::move(shown));
+  auto impl =
+      std::make_shared<Impl>(io, std::move(*fd), drops, std::move(answer), mesh_index, std::move(shown));
   impl->wait();
   return DnsSocket(std::move(impl));
 }

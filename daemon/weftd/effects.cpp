@@ -9,8 +9,10 @@ namespace weft::daemon {
 void Effects::carry_out(Outbox& out) {
   for (auto& effect : out.take()) {
     if (auto* all = std::get_if<ToAll>(&effect)) workers_.to_all(all->command);
-    else if (auto* home = std::get_if<ToHome>(&effect)) workers_.to_home(home->home, std::move(home->command));
-    else if (auto* encrypt = std::get_if<ToEncrypt>(&effect)) workers_.to_encrypt(std::move(encrypt->command));
+    else if (auto* home = std::get_if<ToHome>(&effect))
+      workers_.to_home(home->home, std::move(home->command));
+    else if (auto* encrypt = std::get_if<ToEncrypt>(&effect))
+      workers_.to_encrypt(std::move(encrypt->command));
     else if (auto* raw = std::get_if<RawSend>(&effect)) send(*raw);
     else if (auto* packet = std::get_if<WriteTun>(&effect)) {
       if (tun_ != nullptr) tun_->write(packet->packet);

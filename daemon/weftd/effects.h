@@ -16,8 +16,8 @@ class Effects {
   using Lookup = std::function<void(std::uint64_t ticket, const std::string& host)>;
 
   /// `tun` may be null.
-  Effects(Workers& workers, std::vector<UdpPort>& ports, io::TunQueue* tun, std::string kept_peers_file, Lookup resolve,
-          Log& log)
+  Effects(Workers& workers, std::vector<UdpPort>& ports, io::TunQueue* tun, std::string kept_peers_file,
+          Lookup resolve, Log& log)
       : workers_(workers),
         ports_(ports),
         stats_(ports.size()),

@@ -48,7 +48,9 @@ TEST(Waker, NeverLosesAWakeUpBetweenTheLastLookAndTheSleep) {
       while (auto c = inbox.pop()) ASSERT_EQ(number_of(*c), next++);
       pollfd p{worker.fd(), POLLIN, 0};
       worker.prepare();
-      if (inbox.empty() && next < kCount) ASSERT_EQ(::poll(&p, 1, 10000), 1) << "slept through command " << next;
+      if (inbox.empty() && next < kCount) {
+        ASSERT_EQ(::poll(&p, 1, 10000), 1) << "slept through command " << next;
+      }
       worker.woke(p.revents != 0);
     }
   });

@@ -15,11 +15,16 @@ constexpr std::size_t kQueue = 4096;  // lines; the oldest leave when nobody rea
 
 spdlog::level::level_enum level_of(Level l) {
   switch (l) {
-    case Level::trace: return spdlog::level::trace;
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warn: return spdlog::level::warn;
-    case Level::error: break;
+    case Level::trace:
+      return spdlog::level::trace;
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::error:
+      break;
   }
   return spdlog::level::err;
 }
@@ -28,10 +33,14 @@ spdlog::level::level_enum level_of(Level l) {
 std::string_view journal_prefix(Level l) {
   switch (l) {
     case Level::trace:
-    case Level::debug: return "<7>";
-    case Level::info: return "<6>";
-    case Level::warn: return "<4>";
-    case Level::error: break;
+    case Level::debug:
+      return "<7>";
+    case Level::info:
+      return "<6>";
+    case Level::warn:
+      return "<4>";
+    case Level::error:
+      break;
   }
   return "<3>";
 }
@@ -47,8 +56,9 @@ struct SpdLog::Sink {
 SpdLog::SpdLog(Level least) : sink_(std::make_unique<Sink>()), least_(least) {
   sink_->journal = std::getenv("JOURNAL_STREAM") != nullptr;
   sink_->pool = std::make_shared<spdlog::details::thread_pool>(kQueue, 1);
-  sink_->logger = std::make_shared<spdlog::async_logger>("weftd", std::make_shared<spdlog::sinks::stderr_sink_mt>(),
-                                                         sink_->pool, spdlog::async_overflow_policy::overrun_oldest);
+  sink_->logger =
+      std::make_shared<spdlog::async_logger>("weftd", std::make_shared<spdlog::sinks::stderr_sink_mt>(),
+                                             sink_->pool, spdlog::async_overflow_policy::overrun_oldest);
   sink_->logger->set_level(spdlog::level::trace);
   sink_->logger->set_pattern(sink_->journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   sink_->logger->flush_on(spdlog::level::trace);
@@ -62,10 +72,8 @@ SpdLog::~SpdLog() {
 
 void SpdLog::write(Level l, std::string_view topic, std::string_view text) {
   const std::string_view prefix = sink_->journal ? journal_prefix(l) : std::string_view{};
-  if (topic.empty())
-    sink_->logger->log(level_of(l), "{}{}", prefix, text);
-  else
-    sink_->logger->log(level_of(l), "{}{}: {}", prefix, topic, text);
+  if (topic.empty()) sink_->logger->log(level_of(l), "{}{}", prefix, text);
+  else sink_->logger->log(level_of(l), "{}{}: {}", prefix, topic, text);
 }
 
 void SpdLog::always(Level l, std::string_view text) {

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   CLI::App app{"weft: the mesh daemon", "weftd"};
   weft::daemon::CommandLine command_line;
   std::string file;
-  auto* config = app.add_option("-c,--config", file, "Load exactly this file instead of the search path")->type_name("FILE");
+  auto* config = app.add_option("-c,--config", file, "Load exactly this file instead of the search path")
+                     ->type_name("FILE");
   app.add_flag("--check", command_line.check, "Check the configuration and exit");
   app.set_version_flag("-V,--version", std::string("weftd ") + WEFT_VERSION);
   try {

@@ -35,23 +35,25 @@ struct Resolver::Impl {
   std::size_t pending = 0;
 };
 
-Resolver::Resolver(boost::asio::io_context& io, Done done) : impl_(std::make_unique<Impl>(io, std::move(done))) {}
+Resolver::Resolver(boost::asio::io_context& io, Done done)
+    : impl_(std::make_unique<Impl>(io, std::move(done))) {}
 Resolver::~Resolver() = default;
 std::size_t Resolver::pending() const { return impl_->pending; }
 
 void Resolver::resolve(std::uint64_t ticket, const std::string& host) {
   ++impl_->pending;
-  impl_->resolver.async_resolve(host, "", [this, ticket](const boost::system::error_code& failed,
-                                                         const udp::resolver::results_type& results) {
-    if (failed == boost::asio::error::operation_aborted) return;
-    --impl_->pending;
-    std::vector<Endpoint> endpoints;
-    for (const auto& r : results) {
-      const Endpoint e = endpoint_of(r.endpoint().address());
-      if (std::ranges::find(endpoints, e) == endpoints.end()) endpoints.push_back(e);
-    }
-    impl_->done(ticket, endpoints, failed ? failed.message() : endpoints.empty() ? "no address" : "");
-  });
+  impl_->resolver.async_resolve(
+      host, "",
+      [this, ticket](const boost::system::error_code& failed, const udp::resolver::results_type& results) {
+        if (failed == boost::asio::error::operation_aborted) return;
+        --impl_->pending;
+        std::vector<Endpoint> endpoints;
+        for (const auto& r : results) {
+          const Endpoint e = endpoint_of(r.endpoint().address());
+          if (std::ranges::find(endpoints, e) == endpoints.end()) endpoints.push_back(e);
+        }
+        impl_->done(ticket, endpoints, failed ? failed.message() : endpoints.empty() ? "no address" : "");
+      });
 }
 
 }  // namespace weft::daemon

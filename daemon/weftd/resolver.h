@@ -17,7 +17,8 @@ namespace weft::daemon {
 class Resolver {
  public:
   /// Ports are 0. `error` is empty when there are endpoints.
-  using Done = std::function<void(std::uint64_t ticket, const std::vector<Endpoint>& endpoints, const std::string& error)>;
+  using Done = std::function<void(std::uint64_t ticket, const std::vector<Endpoint>& endpoints,
+                                  const std::string& error)>;
 
   Resolver(boost::asio::io_context& io, Done done);
   ~Resolver();

@@ -51,12 +51,15 @@ void own_dir(const std::string& dir) {
 Result<void, std::string> clear_stale(const std::string& path, const sockaddr_un& name) {
   struct stat s {};
   if (lstat(path.c_str(), &s) != 0) return {};
-  if (!S_ISSOCK(s.st_mode)) return bad("control socket " + path + ": something that is no socket is there; move it away");
+  if (!S_ISSOCK(s.st_mode))
+    return bad("control socket " + path + ": something that is no socket is there; move it away");
   const io::Fd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 || errno == EAGAIN)
-    return bad("control socket " + path + " is in use by a running weftd; stop it, or set node.control.socket_path");
+    return bad("control socket " + path +
+               " is in use by a running weftd; stop it, or set node.control.socket_path");
   if (errno != ECONNREFUSED) return bad(io::os_failure(errno, "control socket " + path).text);
-  if (unlink(path.c_str()) != 0) return bad(io::os_failure(errno, "removing the stale control socket " + path).text);
+  if (unlink(path.c_str()) != 0)
+    return bad(io::os_failure(errno, "removing the stale control socket " + path).text);
   return {};
 }
 
@@ -84,7 +87,8 @@ Result<SocketFile, std::string> SocketFile::listen(const std::string& path) {
   const std::string dir = path.find('/') == std::string::npos ? "." : path.substr(0, path.rfind('/'));
   const bool in_tmp = dir == tmp_dir();
   if (!dir.empty() && !is_dir(dir)) {
-    if (mkdir(dir.c_str(), in_tmp ? 0700 : 0750) != 0) return bad(io::os_failure(errno, "making " + dir).text);
+    if (mkdir(dir.c_str(), in_tmp ? 0700 : 0750) != 0)
+      return bad(io::os_failure(errno, "making " + dir).text);
     f.made_dir_ = dir;
     own_dir(dir);
   } else if (dir == kSystemDir) {
@@ -102,7 +106,8 @@ Result<SocketFile, std::string> SocketFile::listen(const std::string& path) {
   f.path_ = path;
   if (const auto g = weft_group(); g && chown(path.c_str(), static_cast<uid_t>(-1), *g) != 0)
     return bad(io::os_failure(errno, "group of " + path).text);
-  if (chmod(path.c_str(), in_tmp ? 0700 : 0770) != 0) return bad(io::os_failure(errno, "mode of " + path).text);
+  if (chmod(path.c_str(), in_tmp ? 0700 : 0770) != 0)
+    return bad(io::os_failure(errno, "mode of " + path).text);
   struct stat s {};
   if (stat(path.c_str(), &s) == 0) f.inode_ = s.st_ino;
   if (::listen(f.fd_.get(), kBacklog) != 0) return bad(io::os_failure(errno, "control socket " + path).text);
@@ -117,7 +122,8 @@ SocketFile::SocketFile(SocketFile&& o) noexcept
 
 SocketFile::~SocketFile() {
   struct stat s {};
-  if (!path_.empty() && lstat(path_.c_str(), &s) == 0 && (inode_ == 0 || s.st_ino == inode_)) unlink(path_.c_str());
+  if (!path_.empty() && lstat(path_.c_str(), &s) == 0 && (inode_ == 0 || s.st_ino == inode_))
+    unlink(path_.c_str());
   if (!made_dir_.empty()) rmdir(made_dir_.c_str());  // fails when somebody else put something there
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kTunBurstBytes = 256 * 1024;
 constexpr std::size_t kTunBurstPackets = 128;
-constexpr std::size_t kSocketSlots = 16;      // trains per receive call
-constexpr std::size_t kSocketBytes = 65535;   // one train
+constexpr std::size_t kSocketSlots = 16;     // trains per receive call
+constexpr std::size_t kSocketBytes = 65535;  // one train
 
 /// After an error that nobody knows: so that one which stays does not make a thread spin.
 void pause() { ::poll(nullptr, 0, 1); }
@@ -95,8 +95,8 @@ void EncryptThread::run() {
 
 // ---- wire to TUN ----------------------------------------------------------------------------------------------------
 
-DecryptThread::DecryptThread(ShardOptions o, io::TunQueue* tun, std::vector<UdpPort>& ports, StrayRings& strays,
-                             std::vector<DecryptThread*>& everyone, Waker& control)
+DecryptThread::DecryptThread(ShardOptions o, io::TunQueue* tun, std::vector<UdpPort>& ports,
+                             StrayRings& strays, std::vector<DecryptThread*>& everyone, Waker& control)
     : ShardThread("weft-dec-" + std::to_string(o.id.value), control, ports.size()),
       number_(o.id.value),
       ports_(ports),

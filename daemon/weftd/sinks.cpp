@@ -5,9 +5,9 @@
 namespace weft::daemon {
 namespace {
 
-constexpr int kPatienceMs = 50;    // for a socket to become writable
-constexpr int kMostWaits = 4;      // per run
-constexpr int kQueuePauseMs = 1;   // for a full queue below the socket, which nothing announces
+constexpr int kPatienceMs = 50;   // for a socket to become writable
+constexpr int kMostWaits = 4;     // per run
+constexpr int kQueuePauseMs = 1;  // for a full queue below the socket, which nothing announces
 
 bool is_frame_too_big(io::SendStatus s) { return s == io::SendStatus::too_big; }
 
@@ -31,10 +31,8 @@ SendOutcome PortSink::send(const LinkSend& path, std::span<const Bytes> frames) 
     const bool full = r.status == io::SendStatus::would_block || r.status == io::SendStatus::no_buffers;
     if (full && waits++ < kMostWaits) {
       pollfd p{socket.fd(), POLLOUT, 0};
-      if (r.status == io::SendStatus::would_block)
-        ::poll(&p, 1, kPatienceMs);
-      else
-        ::poll(nullptr, 0, kQueuePauseMs);
+      if (r.status == io::SendStatus::would_block) ::poll(&p, 1, kPatienceMs);
+      else ::poll(nullptr, 0, kQueuePauseMs);
       continue;
     }
     out.lost = frames.size() - sent;

@@ -70,8 +70,7 @@ Result<std::vector<config::Source>, std::string> read_files(const std::optional<
   const auto paths = file ? std::vector<std::string>{*file} : config::search_path(surroundings());
   for (const auto& path : paths) {
     auto text = io::read_text_file(path, kMaxConfig);
-    if (text)
-      sources.push_back({path, std::move(*text)});
+    if (text) sources.push_back({path, std::move(*text)});
     else if (file || text.error().kind != io::FileError::missing)
       return bad("configuration: " + text.error().text);
   }
@@ -94,7 +93,8 @@ Result<Settings, std::string> load_settings(const std::optional<std::string>& fi
   for (auto& source : *sources) {
     s.files.push_back(source.name);
     if (s.config.node.identity.nsec && others_may_read(source.name))
-      s.warnings.push_back(source.name + " holds node.identity.nsec and others may read it: `chmod 600 " + source.name + "`");
+      s.warnings.push_back(source.name + " holds node.identity.nsec and others may read it: `chmod 600 " +
+                           source.name + "`");
     crypto::wipe(source.text.data(), source.text.size());  // may hold the secret
   }
   s.config_dir = s.files.empty() ? std::string(kSystemDir) : dir_of(s.files.back());
@@ -137,8 +137,10 @@ Result<ChosenIdentity, std::string> choose_identity(Settings& s, Rng& rng) {
     }
     auto id = crypto::Identity::parse_secret(file->text.view());
     if (!id)
-      return bad(fmt::format("identity: {} holds no usable key ({}); put the right key there, or move the file away to "
-                             "start as a new node", path, id.error()));
+      return bad(fmt::format(
+          "identity: {} holds no usable key ({}); put the right key there, or move the file away to "
+          "start as a new node",
+          path, id.error()));
     s.warnings.insert(s.warnings.end(), file->warnings.begin(), file->warnings.end());
     return ChosenIdentity{std::move(*id), path, true, false};
   }
@@ -166,7 +168,8 @@ void keep_identity(ChosenIdentity& chosen, std::vector<std::string>& warnings) {
   pub.replace(pub.size() - 3, 3, "pub");
   const std::string npub = chosen.identity.npub();
   if (const auto now = io::read_text_file(pub, 256); now && *now == npub + "\n") return;
-  if (const auto ok = io::write_public_key_file(pub, npub); !ok && chosen.fresh) warnings.push_back(ok.error().text);
+  if (const auto ok = io::write_public_key_file(pub, npub); !ok && chosen.fresh)
+    warnings.push_back(ok.error().text);
 }
 
 }  // namespace weft::daemon

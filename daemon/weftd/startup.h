@@ -33,7 +33,7 @@ struct ChosenIdentity {
   crypto::Identity identity;
   std::string key_file;  // empty: the key is in the configuration, or lives as long as this run
   bool persistent = false;
-  bool fresh = false;    // drawn just now; keep_identity() writes it
+  bool fresh = false;  // drawn just now; keep_identity() writes it
 };
 /// Warnings go to `settings`. The configuration's secret text is wiped.
 Result<ChosenIdentity, std::string> choose_identity(Settings& settings, Rng& rng);

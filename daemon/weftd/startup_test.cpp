@@ -22,7 +22,8 @@ class Startup : public testing::Test {
     fs::create_directories(root_ + "/etc");
     fs::create_directories(root_ + "/state");
     setenv("STATE_DIRECTORY", (root_ + "/state").c_str(), 1);
-    for (const char* name : {"WEFT_LOG", "RUST_LOG", "WEFT_ENCRYPT_WORKERS", "FIPS_ENCRYPT_WORKERS"}) unsetenv(name);
+    for (const char* name : {"WEFT_LOG", "RUST_LOG", "WEFT_ENCRYPT_WORKERS", "FIPS_ENCRYPT_WORKERS"})
+      unsetenv(name);
   }
   void TearDown() override {
     unsetenv("STATE_DIRECTORY");
@@ -59,9 +60,11 @@ TEST_F(Startup, AWrongFileIsAnErrorWithItsLine) {
 
 TEST_F(Startup, TheEnvironmentWinsOverTheFile) {
   setenv("FIPS_ENCRYPT_WORKERS", "3", 1);
-  EXPECT_EQ(settings("weft: { dataplane: { encrypt_workers: 7 } }").config.weft.dataplane.encrypt_workers, 3U);
+  EXPECT_EQ(settings("weft: { dataplane: { encrypt_workers: 7 } }").config.weft.dataplane.encrypt_workers,
+            3U);
   setenv("WEFT_ENCRYPT_WORKERS", "4", 1);
-  EXPECT_EQ(settings("weft: { dataplane: { encrypt_workers: 7 } }").config.weft.dataplane.encrypt_workers, 4U);
+  EXPECT_EQ(settings("weft: { dataplane: { encrypt_workers: 7 } }").config.weft.dataplane.encrypt_workers,
+            4U);
 }
 
 TEST_F(Startup, ANewKeyGoesToTheStateFolderOnlyWhenItIsKept) {
@@ -102,7 +105,8 @@ TEST_F(Startup, ASecretInTheFileWinsOverKeyFilesAndIsWiped) {
 }
 
 TEST_F(Startup, AFileThatOthersMayReadAndThatHoldsTheSecretIsWarnedAbout) {
-  const auto path = write("etc/weft.yaml", "node: { identity: { nsec: " + crypto::Identity::generate(rng_).nsec() + " } }", 0644);
+  const auto path = write(
+      "etc/weft.yaml", "node: { identity: { nsec: " + crypto::Identity::generate(rng_).nsec() + " } }", 0644);
   const auto s = load_settings(path);
   ASSERT_TRUE(s);
   ASSERT_FALSE(s->warnings.empty());

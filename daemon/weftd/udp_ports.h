@@ -13,7 +13,8 @@ namespace weft::daemon {
 
 /// Numbers of one transport on one thread.
 struct PortStats {
-  Gauge packets_sent, bytes_sent, packets_recv, bytes_recv, send_errors, recv_errors, mtu_exceeded, kernel_drops;
+  Gauge packets_sent, bytes_sent, packets_recv, bytes_recv, send_errors, recv_errors, mtu_exceeded,
+      kernel_drops;
 };
 
 struct UdpPort {

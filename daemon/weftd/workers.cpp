@@ -20,12 +20,15 @@ std::uint64_t stage_clock() {
 
 WorkerCounts worker_counts(const config::Config& c) {
   const std::uint32_t cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMostByDefault);
-  const auto pick = [&](std::optional<std::uint32_t> n) { return std::clamp(n.value_or(cpus), 1U, kMostWorkers); };
-  return {c.tun.enabled ? pick(c.weft.dataplane.encrypt_workers) : 1U, pick(c.weft.dataplane.decrypt_workers)};
+  const auto pick = [&](std::optional<std::uint32_t> n) {
+    return std::clamp(n.value_or(cpus), 1U, kMostWorkers);
+  };
+  return {c.tun.enabled ? pick(c.weft.dataplane.encrypt_workers) : 1U,
+          pick(c.weft.dataplane.decrypt_workers)};
 }
 
-Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports,
-                 bool timed, Rng& rng)
+Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun,
+                 std::vector<UdpPort>& ports, bool timed, Rng& rng)
     : counts_(counts), strays_(counts.decrypt) {
   const auto options = [&](std::uint32_t number) {
     ShardOptions o;

@@ -21,8 +21,8 @@ WorkerCounts worker_counts(const config::Config& c);
 class Workers {
  public:
   /// `tun` may be null; else it has a queue for each encrypt worker, or fewer (an older kernel).
-  Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports, bool timed,
-          Rng& rng);
+  Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun, std::vector<UdpPort>& ports,
+          bool timed, Rng& rng);
   ~Workers() { stop(); }
 
   void start();
