@@ -72,12 +72,15 @@ std::string Page::status(const Json& d) const {
   out += line("traffic", fmt::format("sent {} packets, delivered {}, passed on {} for others",
                                      count_text(num(at(f, "originated_packets"))), count_text(num(at(f, "delivered_packets"))),
                                      count_text(num(at(f, "forwarded_packets")))));
-  const Json& why = list(w, "why");
-  if (!why.empty()) out += std::string(linked ? "\nNote:\n" : "\nWhy:\n");
-  for (const auto& x : why) out += "  - " + text(x) + "\n";
+  const auto items = [&](std::string_view title, const Json& lines) {
+    if (!lines.empty()) out += fmt::format("\n{}:\n", title);
+    for (const auto& x : lines) out += "  - " + text(x) + "\n";
+  };
+  items(linked ? "Not linked" : "Why", list(w, "why"));
   const Json& next = list(w, "next_steps");
   if (!next.empty()) out += "\nWhat to do, the likeliest first:\n";
   for (std::size_t i = 0; i < next.size(); ++i) out += fmt::format("  {}. {}\n", i + 1, text(next[i]));
+  items("Note", list(w, "notes"));
   return out;
 }
 

@@ -77,7 +77,6 @@ void describe_absent(const Situation& s, Advice& a) {
 
 void describe_rest(const Situation& s, Advice& a) {
   for (const auto& t : s.transport_troubles) a.why.push_back(t);
-  for (const auto& t : s.troubles) a.why.push_back(t);
   for (const auto& r : s.refusals) a.why.push_back("refused here: " + r);
   if (s.foreign_handshakes > 0)
     a.why.push_back(fmt::format("{} handshakes arrived that are not for our key: somebody has another npub for this "
@@ -87,13 +86,14 @@ void describe_rest(const Situation& s, Advice& a) {
     a.why.push_back(fmt::format("{} frames of a protocol version other than 0 arrived", s.other_version));
   if (s.rate_refused > 0)
     a.why.push_back(fmt::format("{} handshakes were over the rate limit (node.rate_limit)", s.rate_refused));
-  if (!s.tun_wanted) a.why.push_back("no interface (tun.enabled: false): this node only passes on what others send");
+  for (const auto& t : s.troubles) a.notes.push_back(t);
+  if (!s.tun_wanted) a.notes.push_back("no interface (tun.enabled: false): this node only passes on what others send");
   else if (!s.tun_active)
-    a.why.push_back("the interface is not up" + (s.tun_trouble.empty() ? "" : ": " + s.tun_trouble) +
-                    ": programs on this machine cannot use the mesh");
+    a.notes.push_back("the interface is not up" + (s.tun_trouble.empty() ? "" : ": " + s.tun_trouble) +
+                      ": programs on this machine cannot use the mesh");
   if (!s.firewall_on)
-    a.why.push_back("the mesh-side firewall is off (the file has no `weft` section): every node of the mesh reaches "
-                    "every open port here");
+    a.notes.push_back("the mesh-side firewall is off (the file has no `weft` section): every node of the mesh reaches "
+                      "every open port here");
 }
 
 std::string headline_of(const Situation& s) {

@@ -55,8 +55,9 @@ struct Situation {
 struct Advice {
   bool linked = false;
   std::string headline;                 // "linked: …" or "not linked: …"
-  std::vector<std::string> why;         // facts, most useful first
+  std::vector<std::string> why;         // facts about links that are missing, most useful first
   std::vector<std::string> next_steps;  // what to try, most likely first
+  std::vector<std::string> notes;       // what else should be known
 };
 
 Advice advise(const Situation& s);

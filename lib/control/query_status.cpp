@@ -136,6 +136,7 @@ Json weft_json(const View& v) {
           {"key_file", v.shell.key_file.empty() ? Json(nullptr) : Json(v.shell.key_file)},
           {"linked", a.linked},
           {"next_steps", a.next_steps},
+          {"notes", a.notes},
           {"refusals", std::move(refusals)},
           {"why", a.why},
           {"workers", {{"decrypt", v.shell.decrypt_workers}, {"encrypt", v.shell.encrypt_workers}}}};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the targets that read what operators write or resolvers ask: config, hosts, dns."""
+"""Writes the seeds of the targets that read what operators write or resolvers ask: config, hosts, dns, control."""
 import pathlib
 import struct
 
@@ -55,6 +55,24 @@ def dns():
     put("dns", "loop", struct.pack(">6H", 1, 0, 1, 0, 0, 0) + b"\xc0\x0c\0\x1c\0\1")
 
 
+def control():
+    for command in ("acl", "bloom", "cache", "connections", "dataplane", "drops", "identity_cache", "links", "listening_sockets",
+                    "metrics", "mmp", "native_flows", "peers", "refusals", "routes", "routing", "sessions", "stats_list",
+                    "stats_peers", "status", "transports", "tree", "wanted_peers"):
+        put("control", f"show_{command}", f'{{"command":"show_{command}","params":{{"limit":3}}}}')
+    for command in ("show_stats_history", "show_stats_all_history", "show_stats_history_all_peers"):
+        put("control", command, f'{{"command":"{command}","params":{{"metric":"bytes_in","window":"5m","granularity":"1m","peer":"{NPUB}"}}}}')
+    put("control", "connect", f'{{"command":"connect","params":{{"npub":"{NPUB}","address":"192.0.2.1:2121","transport":"udp"}}}}')
+    put("control", "disconnect", f'{{"command":"disconnect","params":{{"npub":"{NPUB}"}}}}')
+    put("control", "peer_add", f'{{"command":"peer_add","params":{{"npub":"{NPUB}","alias":"a","addresses":["h:1",{{"addr":"[2001:db8::1]:1","priority":9}}]}}}}')
+    put("control", "peer_remove", f'{{"command":"peer_remove","params":{{"npub":"{NPUB}"}}}}')
+    put("control", "resolve", '{"command":"resolve","params":{"name":"fd00::1"}}')
+    put("control", "deep", '{"command":"show_status","params":' + "[" * 60 + "]" * 60 + "}")
+    put("control", "not_utf8", b'{"command":"\xff\xed\xa0\x80"}')
+    put("control", "nothing", "")
+
+
 config()
 hosts()
 dns()
+control()
