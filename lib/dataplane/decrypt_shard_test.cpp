@@ -504,16 +504,16 @@ TEST(DecryptShard, SealsAndSendsTheCoresMessagesAtOnce) {
   EXPECT_TRUE(
       wire::decode_link_header(say(p.a, SendLink{link_id(p.a, p.b), {0x51}, true}).at(0))->flags.congested);
   EXPECT_TRUE(say(p.a, SendLink{LinkId{999}, {0x51}}).empty());
-  EXPECT_TRUE(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1245, 0x51)}).empty());
-  EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), Buffer(1244, 0x51)}).size(), 1U);
+  EXPECT_TRUE(say(p.a, SendLink{link_id(p.a, p.b), Buffer(wire::kMaxControlFrame - 35, 0x51)}).empty());
+  EXPECT_EQ(say(p.a, SendLink{link_id(p.a, p.b), Buffer(wire::kMaxControlFrame - 36, 0x51)}).size(), 1U);
   EXPECT_TRUE(say(p.a, SendSession{rig::node(9), link_id(p.a, p.b), 0x13, false, {0, 5}}).empty());
   EXPECT_TRUE(say(p.a, SendSession{p.b.addr, LinkId{999}, 0x13, false, {0, 5}}).empty());
   EXPECT_EQ(p.a.drops(Drop::no_route), 2U);
   EXPECT_EQ(p.a.drops(Drop::over_link_mtu), 1U);
   EXPECT_EQ(p.a.drops(Drop::unknown_session), 1U);
   EXPECT_EQ(p.a.links[2].stats->frames_sent.get(), 3U);
-  EXPECT_EQ(p.a.links[2].stats->bytes_sent.get(), 2 * 37U + 1280);
-  EXPECT_EQ(p.a.links[2].key->bytes.load(), 2 * 37U + 1280);
+  EXPECT_EQ(p.a.links[2].stats->bytes_sent.get(), 2 * 37U + wire::kMaxControlFrame);
+  EXPECT_EQ(p.a.links[2].key->bytes.load(), 2 * 37U + wire::kMaxControlFrame);
 }
 
 TEST(DecryptShard, FillsInReportsAtTheSeal) {

@@ -23,7 +23,7 @@ std::vector<LookupPeer> LookupFlow::reaching(const NodeAddr& target) const {
 
 void LookupFlow::send(const LookupSend& s, Outbox& out) {
   for (const NodeAddr& to : s.to)
-    if (const link::Peer* peer = links_.find(to); peer && s.message.size() + wire::kFrameCost <= peer->mtu)
+    if (const link::Peer* peer = links_.find(to); peer && s.message.size() + wire::kFrameCost <= wire::kMaxControlFrame)
       out.home(peer->home, SendLink{peer->link, s.message});
 }
 

@@ -1,5 +1,7 @@
 #include "node/flow_route.h"
 
+#include "wire/session_frame.h"
+
 namespace weft {
 namespace {
 
@@ -7,6 +9,9 @@ constexpr std::size_t kToldRoutes = 8192;       // what workers may hold because
 constexpr std::size_t kCorrectOneByOne = 512;   // more than these are flushed instead
 constexpr Duration kRefresh = 60s;              // how often a route in use renews its coordinates
 constexpr Duration kCostRecheck = 1s;
+/// The present next hop counts as this much cheaper: costs are never quite equal twice, and a new hop may have to be
+/// taught the way first.
+constexpr double kStay = 0.8;
 
 static_assert(static_cast<int>(HopClass::direct_peer) == static_cast<int>(RouteClass::direct_peer));
 
@@ -24,9 +29,13 @@ const wire::Path* RouteFlow::coords_of(const NodeAddr& remote) {
 
 std::optional<NextHop> RouteFlow::next_hop(const NodeAddr& dest, const Path* dest_path) {
   const FilterKey key = FilterKey::of(dest);
+  const Choice* told = std::as_const(told_).peek(dest);
   scratch_.clear();
-  for (const auto& [addr, peer] : links_.peers())
-    scratch_.push_back({addr, true, bloom_.may_reach(addr, key), reports_ ? reports_->cost(addr) : 1.0, tree_.path_of(addr)});
+  for (const auto& [addr, peer] : links_.peers()) {
+    const double cost = reports_ ? reports_->cost(addr) : 1.0;
+    const bool present = told && told->link == peer.link;
+    scratch_.push_back({addr, true, bloom_.may_reach(addr, key), present ? cost * kStay : cost, tree_.path_of(addr)});
+  }
   return find_next_hop(self_, tree_.path(), dest, dest_path, scratch_);
 }
 
@@ -67,7 +76,7 @@ std::optional<session::Hop> RouteFlow::hop_to(Instant now, const NodeAddr& dest,
 bool RouteFlow::send_datagram(Instant now, const NodeAddr& dest, Buffer payload, Outbox& out) {
   const auto hop = hop_to(now, dest, out);
   if (!hop) return false;
-  if (payload.size() + wire::kEnvelopeHeader + wire::kFrameCost > hop->mtu) return drops_.add(Drop::over_link_mtu), false;
+  if (payload.size() + wire::kEnvelopeHeader + wire::kFrameCost > wire::kMaxControlFrame) return drops_.add(Drop::over_link_mtu), false;
   Buffer message;
   wire::encode_envelope(message, {ttl_, hop->mtu, self_, dest, payload});
   stats_.originated.add(message.size());
@@ -86,6 +95,9 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   if (e->ttl <= 1) return stats_.ttl_exhausted.add(message.size()), drops_.add(Drop::ttl_spent);
   const NodeAddr dest = e->to;
   auto hop = hop_to(now, dest, out);
+  const auto kind = wire::classify_session_payload(e->payload);
+  // A signal may have been sent back this way for want of a better one.
+  if (hop && hop->link == from && kind && *kind == wire::SessionKind::signal) return drops_.add(Drop::no_route);
   if (hop && hop->link == from) {
     // Who sent it thinks that we are closer, and we think that they are: one of us has old coordinates, and the
     // datagram would go to and fro until its hop limit ends. Without ours, its source is asked for new ones.
@@ -97,12 +109,13 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   if (!hop) {
     stats_.drop_no_route.add(message.size());
     drops_.add(Drop::no_route);
-    return report_no_route(now, *e, out);
+    return report_no_route(now, from, *e, out);
   }
-  if (message.size() + wire::kFrameCost > hop->mtu) {
+  const bool handshake = kind && (*kind == wire::SessionKind::setup || *kind == wire::SessionKind::ack);
+  if (message.size() + wire::kFrameCost > (handshake ? wire::kMaxControlFrame : hop->mtu)) {
     stats_.drop_mtu_exceeded.add(message.size());
     drops_.add(Drop::over_link_mtu);
-    if (auto signal = errors_.too_big(e->from, dest, e->payload, hop->mtu, now)) send_signal(now, e->from, std::move(*signal), out);
+    if (auto signal = errors_.too_big(e->from, dest, e->payload, hop->mtu, now)) send_signal(now, from, e->from, std::move(*signal), out);
     return;
   }
   (void)wire::advance_envelope(message, hop->mtu);
@@ -117,25 +130,27 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   out.home(hop->home, SendLink{hop->link, Buffer(message.begin(), message.end()), mark});
 }
 
-void RouteFlow::report_no_route(Instant now, const wire::Envelope& e, Outbox& out) {
+void RouteFlow::report_no_route(Instant now, LinkId from, const wire::Envelope& e, Outbox& out) {
   const CoordEntry* known = coords_.peek(e.to, now);
   auto signal = errors_.no_route(e.from, e.to, e.payload, known ? &known->path : nullptr, now);
   if (!signal) return drops_.add(signal.error());
-  send_signal(now, e.from, std::move(*signal), out);
+  send_signal(now, from, e.from, std::move(*signal), out);
 }
 
-void RouteFlow::send_signal(Instant now, const NodeAddr& to, Buffer message, Outbox& out) {
+// A node that has just become part of the way knows neither end. Whoever sent the datagram here is nearer to its source.
+void RouteFlow::send_signal(Instant now, LinkId from, const NodeAddr& to, Buffer message, Outbox& out) {
   const auto hop = hop_to(now, to, out);
-  if (!hop) return;  // no way back: the source will notice by itself
+  const link::Peer* peer = links_.find(hop ? hop->link : from);
+  if (!peer) return;  // no way back: the source will notice by itself
   stats_.originated.add(message.size());
-  out.home(hop->home, SendLink{hop->link, std::move(message)});
+  out.home(peer->home, SendLink{peer->link, std::move(message)});
 }
 
 void RouteFlow::on_too_big(Instant now, const PuntTooBig& in, Outbox& out) {
   static constexpr std::uint8_t kSealed[4] = {};  // workers forward nothing but sealed payloads
   auto signal = errors_.too_big(in.source, in.dest, kSealed, in.mtu, now);
   if (!signal) return drops_.add(signal.error());
-  send_signal(now, in.source, std::move(*signal), out);
+  send_signal(now, in.link, in.source, std::move(*signal), out);
 }
 
 void RouteFlow::on_stale(Instant now, const NodeAddr& dest, Outbox& out) {

@@ -60,8 +60,8 @@ class RouteFlow final : public session::Surroundings {
   std::optional<Choice> choose(Instant now, const NodeAddr& dest, bool renew);
   std::optional<NextHop> next_hop(const NodeAddr& dest, const Path* dest_path);
   void tell(Instant now, const NodeAddr& dest, const Choice& c, Outbox& out);
-  void report_no_route(Instant now, const wire::Envelope& e, Outbox& out);
-  void send_signal(Instant now, const NodeAddr& to, Buffer message, Outbox& out);
+  void report_no_route(Instant now, LinkId from, const wire::Envelope& e, Outbox& out);
+  void send_signal(Instant now, LinkId from, const NodeAddr& to, Buffer message, Outbox& out);
 
   NodeAddr self_;
   std::uint8_t ttl_;

@@ -104,7 +104,7 @@ void TreeFlow::pump(Now now, Outbox& out) {
 
 bool TreeFlow::send(const NodeAddr& to, Buffer message, Outbox& out) {
   const link::Peer* peer = links_.find(to);
-  if (!peer || message.size() + wire::kFrameCost > peer->mtu) return false;
+  if (!peer || message.size() + wire::kFrameCost > wire::kMaxControlFrame) return false;
   out.home(peer->home, SendLink{peer->link, std::move(message)});
   return true;
 }

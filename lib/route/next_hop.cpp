@@ -36,12 +36,15 @@ class Step {
     if (peer.path == nullptr || peer.path->empty()) return;
     const auto d = distance_below(*peer.path, dest_, own_);
     if (d >= own_) return;  // loop freedom
-    if (peer.sendable && peer.filter_hit &&
-        (filtered_ == nullptr || std::tie(peer.link_cost, d, peer.addr) <
-                                     std::tie(filtered_->link_cost, filtered_distance_, filtered_->addr))) {
+    if (peer.sendable && peer.filter_hit) {
       assert(std::isfinite(peer.link_cost));
-      filtered_ = &peer;
-      filtered_distance_ = d;
+      // As parents are chosen: what the link costs, and a hop for each step that is left.
+      const double total = peer.link_cost + static_cast<double>(d);
+      if (filtered_ == nullptr || std::tie(total, d, peer.addr) < std::tie(filtered_total_, filtered_distance_, filtered_->addr)) {
+        filtered_ = &peer;
+        filtered_distance_ = d;
+        filtered_total_ = total;
+      }
     }
     if (nearest_ == nullptr || std::tie(d, peer.addr) < std::tie(nearest_distance_, nearest_->addr)) {
       nearest_ = &peer;
@@ -59,6 +62,7 @@ class Step {
   std::size_t own_;
   const HopCandidate* filtered_ = nullptr;
   std::size_t filtered_distance_ = 0;
+  double filtered_total_ = 0;
   const HopCandidate* nearest_ = nullptr;  // sendable or not
   std::size_t nearest_distance_ = 0;
 };

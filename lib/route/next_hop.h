@@ -34,7 +34,8 @@ struct NextHop {
   HopStage stage = HopStage::direct;
 };
 
-/// mesh.md 4.3 in order. `dest_path` nullptr: not in the cache; only a peer that is the destination itself
+/// mesh.md 4.3 in order, but for the ranking of closer peers whose filter holds the destination: link cost plus the
+/// distance that is left, so that no difference in cost, however small, buys a long way round. `dest_path` nullptr: not in the cache; only a peer that is the destination itself
 /// serves then.
 std::optional<NextHop> find_next_hop(const NodeAddr& own, const Path& own_path, const NodeAddr& dest,
                                      const Path* dest_path, std::span<const HopCandidate> peers);

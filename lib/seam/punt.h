@@ -78,6 +78,7 @@ struct PuntTooBig {
   NodeAddr source;
   NodeAddr dest;
   std::uint16_t mtu = 0;
+  LinkId link;  // it came over
 };
 /// An IPv6 packet from the interface without a session, or with a session but without a next hop.
 struct PuntTunPacket {

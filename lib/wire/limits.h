@@ -55,6 +55,10 @@ constexpr std::size_t kFilterBytes = 1024;
 constexpr std::uint8_t kFilterHashes = 5;
 constexpr std::uint8_t kFilterSizeClass = 1;
 
+/// Announces, look-ups and session setups grow with the depth of the tree and cannot be split: where one exceeds the
+/// link MTU it is sent all the same, up to this, and left to IP's own fragments. Else no tree could be deeper than 34.
+constexpr std::size_t kMaxControlFrame = 4096;
+
 // Caps on what a peer may claim; the reference has none.
 constexpr std::size_t kMaxCoords = 255;    // entries of an address list
 constexpr std::size_t kMaxAncestry = 256;  // entries of a TreeAnnounce

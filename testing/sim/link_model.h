@@ -26,7 +26,7 @@ struct LinkParams {
   Duration reorder_by = 20ms;
   std::uint64_t bits_per_second = 0;     // 0: no limit
   std::size_t queue_bytes = 256 * 1024;  // with a rate: what waits beyond is lost
-  std::size_t mtu = 1472;        // UDP payload; larger datagrams vanish without a word
+  std::size_t mtu = 65507;       // UDP payload, in fragments if need be; larger datagrams vanish without a word
   bool up = true;
 };
 

@@ -109,7 +109,8 @@ Result<RunReport, std::string> run(const RunOptions& o) {
   r.trace = w.trace().hash();
   if (const auto e = w.complaint()) r.complaint = *e;
   else if (const auto t = w.tree_complaint()) r.complaint = *t;
-  else if (!r.one_root) r.complaint = "not every link came up, or no agreement on one root";
+  else if (const auto l = w.link_complaint()) r.complaint = *l;
+  else if (!r.one_root) r.complaint = "agreement on one root came late";
   else if (r.missing > 0) r.complaint = "pairs were not reached";
   return r;
 }

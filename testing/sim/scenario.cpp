@@ -91,11 +91,12 @@ bool World::usable(const Edge& e) const {
          underlay_.link(e.b, e.a).params.up;
 }
 
-bool World::all_linked() const {
-  return std::ranges::all_of(topology_.edges, [&](const Edge& e) {
-    return !usable(e) || (nodes_[e.a]->node().links().find(nodes_[e.b]->addr()) != nullptr &&
-                          nodes_[e.b]->node().links().find(nodes_[e.a]->addr()) != nullptr);
-  });
+std::optional<std::string> World::link_complaint() const {
+  for (const Edge& e : topology_.edges)
+    if (usable(e) && (nodes_[e.a]->node().links().find(nodes_[e.b]->addr()) == nullptr ||
+                      nodes_[e.b]->node().links().find(nodes_[e.a]->addr()) == nullptr))
+      return "nodes " + std::to_string(e.a) + " and " + std::to_string(e.b) + " are not linked";
+  return std::nullopt;
 }
 
 std::vector<std::uint32_t> World::components() const {

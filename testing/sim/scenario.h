@@ -51,8 +51,9 @@ class World {
   bool run_until(const std::function<bool()>& holds, Duration limit, Duration step = 50ms);
   void at(Duration since_start, std::function<void()> action);
 
-  /// Every link of the topology that can be is up at both ends.
-  bool all_linked() const;
+  /// Every link of the topology that can be is up at both ends; a sentence if not.
+  std::optional<std::string> link_complaint() const;
+  bool all_linked() const { return !link_complaint(); }
   /// One root, the right one, and everybody's path leads there over live links without a circle; a sentence if not.
   std::optional<std::string> tree_complaint() const;
   bool converged() const { return to_start_ == 0 && all_linked() && !tree_complaint(); }
