@@ -56,7 +56,9 @@ Result<std::string, std::string> exchange(int fd, std::string_view request) {
     if (reply.back() == '\n') break;
     if (reply.size() > kMostReply || std::chrono::steady_clock::now() > until) return bad(timed_out());
   }
-  if (reply.empty()) return bad(std::string("weftd closed the connection without an answer (shutting down, or too many clients)"));
+  if (reply.empty())
+    return bad(
+        std::string("weftd closed the connection without an answer (shutting down, or too many clients)"));
   return reply;
 }
 
@@ -66,21 +68,26 @@ std::string connect_failure(int error, const std::string& path) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return fmt::format("weftd is not running (no control socket at {})\n"
-                         "start it: sudo systemctl start weftd, or in a terminal: sudo weftd\n"
-                         "if it runs with another socket, name that: weft --socket PATH",
-                         path);
+      return fmt::format(
+          "weftd is not running (no control socket at {})\n"
+          "start it: sudo systemctl start weftd, or in a terminal: sudo weftd\n"
+          "if it runs with another socket, name that: weft --socket PATH",
+          path);
     case ECONNREFUSED:
-      return fmt::format("weftd is not running (nobody listens on {})\n"
-                         "start it: sudo systemctl start weftd, or in a terminal: sudo weftd",
-                         path);
+      return fmt::format(
+          "weftd is not running (nobody listens on {})\n"
+          "start it: sudo systemctl start weftd, or in a terminal: sudo weftd",
+          path);
     case EACCES:
     case EPERM:
-      return fmt::format("no permission for {}: only root and members of the group weft may use it\n"
-                         "join it: sudo usermod -aG weft \"$USER\", then log in anew",
-                         path);
-    case EAGAIN: return timed_out();
-    default: return fmt::format("cannot connect to {}: {}", path, std::strerror(error));
+      return fmt::format(
+          "no permission for {}: only root and members of the group weft may use it\n"
+          "join it: sudo usermod -aG weft \"$USER\", then log in anew",
+          path);
+    case EAGAIN:
+      return timed_out();
+    default:
+      return fmt::format("cannot connect to {}: {}", path, std::strerror(error));
   }
 }
 
@@ -92,10 +99,13 @@ Result<Json, std::string> ask(const std::string& path, const std::string& comman
   const auto reply = exchange(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!reply) return bad(reply.error());
   Json j = Json::parse(*reply, nullptr, false);
-  if (j.is_discarded() || !j.is_object()) return bad(std::string("weftd's answer is not understood; are both of the same version?"));
-  if (j.value("status", Json("")) == Json("ok")) return j.contains("data") ? std::move(j["data"]) : Json::object();
+  if (j.is_discarded() || !j.is_object())
+    return bad(std::string("weftd's answer is not understood; are both of the same version?"));
+  if (j.value("status", Json("")) == Json("ok"))
+    return j.contains("data") ? std::move(j["data"]) : Json::object();
   const auto message = j.find("message");
-  return bad(message != j.end() && message->is_string() ? message->get<std::string>() : std::string("weftd refused, without a reason"));
+  return bad(message != j.end() && message->is_string() ? message->get<std::string>()
+                                                        : std::string("weftd refused, without a reason"));
 }
 
 }  // namespace weft::cli

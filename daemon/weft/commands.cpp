@@ -100,7 +100,8 @@ int show_anything(const Options& o) {
       return kMisuse;
     }
     const std::string value = p.substr(eq + 1);
-    const bool number = !value.empty() && value.size() < 18 && value.find_first_not_of("0123456789") == std::string::npos;
+    const bool number =
+        !value.empty() && value.size() < 18 && value.find_first_not_of("0123456789") == std::string::npos;
     params[p.substr(0, eq)] = number ? Json(std::stoull(value)) : Json(value);
   }
   const auto d = ask(o.socket, command, params);
@@ -127,7 +128,9 @@ int version(const Options& o) {
   return kDone;
 }
 
-std::string npub_line(const Json& d, const std::string& rest) { return clean(d.value("npub", "")) + rest + "\n"; }
+std::string npub_line(const Json& d, const std::string& rest) {
+  return clean(d.value("npub", "")) + rest + "\n";
+}
 
 /// Everything that can be typed. `code` is set by the command that was chosen.
 class Commands {
@@ -151,15 +154,16 @@ class Commands {
     c->callback([this, act = std::move(act)] { code_ = act(); });
     return c;
   }
-  void table(const char* name, const char* help, const char* command, std::string (Page::*show)(const Json&) const,
-             Json params = nullptr) {
+  void table(const char* name, const char* help, const char* command,
+             std::string (Page::*show)(const Json&) const, Json params = nullptr) {
     add(app_, name, help, [this, command, show, params = std::move(params)] {
       return print(o_, command, params, [show](const Json& d) { return (page().*show)(d); });
     });
   }
 
   void looking() {
-    add(app_, "status", "Is this node linked; if not, why, and what to do (exit 0 linked, 3 not)", [this] { return status(o_); });
+    add(app_, "status", "Is this node linked; if not, why, and what to do (exit 0 linked, 3 not)",
+        [this] { return status(o_); });
     table("peers", "Linked neighbours and how good the links are", "show_peers", &Page::peers);
     add(app_, "links", "Links, their traffic and age", [this] {
       return print_many(o_, {{"links", "show_links"}, {"connections", "show_connections"}},
@@ -167,52 +171,59 @@ class Commands {
     });
     table("tree", "Where this node is in the spanning tree", "show_tree", &Page::tree);
     table("sessions", "End-to-end sessions", "show_sessions", &Page::sessions);
-    table("routes", "Next hop of every destination in use", "show_routes", &Page::routes, {{"limit", kRowsAsked}});
+    table("routes", "Next hop of every destination in use", "show_routes", &Page::routes,
+          {{"limit", kRowsAsked}});
     table("cache", "Coordinates known of other nodes", "show_cache", &Page::cache, {{"limit", kRowsAsked}});
     table("bloom", "What peers say they can reach", "show_bloom", &Page::bloom);
     table("transports", "What carries links, and its traffic", "show_transports", &Page::transports);
     table("acl", "The peer access lists", "show_acl", &Page::acl);
-    table("refusals", "Handshakes that were turned away here, and by which rule", "show_refusals", &Page::refusals);
+    table("refusals", "Handshakes that were turned away here, and by which rule", "show_refusals",
+          &Page::refusals);
     auto* drops = add(app_, "drops", "What was refused or dropped, by cause", [this] {
       return print(o_, "show_drops", nullptr, [this](const Json& d) { return page().drops(d, o_.all); });
     });
     drops->add_flag("-a,--all", o_.all, "Those that never happened too");
     auto* metrics = add(app_, "metrics", "Quality of links, and counters", [this] {
-      return print_many(o_, {{"counters", "show_metrics"}, {"mmp", "show_mmp"}, {"dataplane", "show_dataplane"}},
-                        [this](const Json& d) { return page().metrics(d["counters"], d["mmp"], d["dataplane"], o_.all); });
+      return print_many(
+          o_, {{"counters", "show_metrics"}, {"mmp", "show_mmp"}, {"dataplane", "show_dataplane"}},
+          [this](const Json& d) { return page().metrics(d["counters"], d["mmp"], d["dataplane"], o_.all); });
     });
     metrics->add_flag("-a,--all", o_.all, "Counters that are 0 too");
-    auto* show = add(app_, "show", "Any show_* command of the daemon, as JSON", [this] { return show_anything(o_); });
+    auto* show =
+        add(app_, "show", "Any show_* command of the daemon, as JSON", [this] { return show_anything(o_); });
     show->add_option("WHAT", o_.what, "status, peers, identity-cache, native-flows, …")->required();
     show->add_option("KEY=VALUE", o_.params, "Parameters");
     auto* peer_name = add(app_, "resolve", "Who is behind a name", [this] {
       return print(o_, "resolve", {{"name", o_.peer}}, [](const Json& d) {
-        return clean(d.value("display_name", "")) + "  " + clean(d.value("npub", "")) + "  " + clean(d.value("ipv6_addr", "")) + "\n";
+        return clean(d.value("display_name", "")) + "  " + clean(d.value("npub", "")) + "  " +
+               clean(d.value("ipv6_addr", "")) + "\n";
       });
     });
     peer_name->add_option("NAME", o_.peer, "Name, npub, or address in fd00::/8")->required();
   }
 
   void acting() {
-    auto* ping = add(app_, "ping", "Ping a node of the mesh by name, npub or address", [this] {
-      return fail(run_ping(o_.socket, o_.ping));
-    });
+    auto* ping = add(app_, "ping", "Ping a node of the mesh by name, npub or address",
+                     [this] { return fail(run_ping(o_.socket, o_.ping)); });
     ping->add_option("NODE", o_.ping.target, "Name, npub, or address in fd00::/8")->required();
     ping->add_option("-c,--count", o_.ping.count, "How often; without it, until interrupted");
     ping->add_option("OPTIONS", o_.ping.extra, "For ping itself, after --");
 
     auto* connect = add(app_, "connect", "Dial a peer now, once; see also peer add", [this] {
-      return print(o_, "connect", {{"npub", o_.peer}, {"address", o_.address}, {"transport", o_.transport}}, [](const Json& d) {
-        return npub_line(d, d.value("refreshed", false) ? ": linked already; the address is tried as another way"
-                                                        : ": dialling; weft status shows what comes of it");
-      });
+      return print(o_, "connect", {{"npub", o_.peer}, {"address", o_.address}, {"transport", o_.transport}},
+                   [](const Json& d) {
+                     return npub_line(d, d.value("refreshed", false)
+                                             ? ": linked already; the address is tried as another way"
+                                             : ": dialling; weft status shows what comes of it");
+                   });
     });
     connect->add_option("PEER", o_.peer, "npub, or a name of the hosts file or of a peer")->required();
     connect->add_option("ADDRESS", o_.address, "HOST:PORT")->required();
     connect->add_option("TRANSPORT", o_.transport, "udp, or udp/NAME")->capture_default_str();
 
     auto* disconnect = add(app_, "disconnect", "End the link to a peer", [this] {
-      return print(o_, "disconnect", {{"npub", o_.peer}}, [](const Json& d) { return npub_line(d, ": disconnected"); });
+      return print(o_, "disconnect", {{"npub", o_.peer}},
+                   [](const Json& d) { return npub_line(d, ": disconnected"); });
     });
     disconnect->add_option("PEER", o_.peer, "npub, or a name")->required();
     peers();
@@ -239,7 +250,8 @@ class Commands {
     to_add->add_option("-n,--name", o_.alias, "Name for it, good as NAME.fips on this machine");
     to_add->add_option("-t,--transport", o_.transport, "udp, or udp/NAME")->capture_default_str();
     auto* remove = add(*peer, "remove", "No longer want a peer that was added", [this] {
-      return print(o_, "peer_remove", {{"npub", o_.peer}}, [](const Json& d) { return npub_line(d, ": removed"); });
+      return print(o_, "peer_remove", {{"npub", o_.peer}},
+                   [](const Json& d) { return npub_line(d, ": removed"); });
     });
     remove->add_option("PEER", o_.peer, "npub, or a name")->required();
     add(*peer, "list", "Wanted neighbours, linked or not", [this] {
@@ -262,7 +274,8 @@ class Commands {
     auto* history = add(*stats, "history", "One metric over time", [this] {
       Json params = {{"metric", o_.metric}, {"window", o_.window}, {"granularity", o_.granularity}};
       if (!o_.peer.empty()) params["peer"] = o_.peer;
-      return print(o_, "show_stats_history", params, [this](const Json& d) { return page().history(d, o_.plot, columns()); });
+      return print(o_, "show_stats_history", params,
+                   [this](const Json& d) { return page().history(d, o_.plot, columns()); });
     });
     history->add_option("METRIC", o_.metric, "See stats list")->required();
     history->add_option("--peer", o_.peer, "Of this peer: npub, or a name");

@@ -23,7 +23,8 @@ bool is_there(const std::string& path) {
 Result<KeygenResult, std::string> keygen(const std::string& dir, bool force, Rng& rng) {
   const std::string key_path = dir + "/weft.key";
   if (!force && is_there(key_path))
-    return bad(fmt::format("{} exists; --force replaces it, and this node becomes another one for all its peers", key_path));
+    return bad(fmt::format(
+        "{} exists; --force replaces it, and this node becomes another one for all its peers", key_path));
   if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST)
     return bad(fmt::format("cannot make the folder {}: {}", dir, std::strerror(errno)));
   const auto id = crypto::Identity::generate(rng);
@@ -35,7 +36,8 @@ Result<KeygenResult, std::string> keygen(const std::string& dir, bool force, Rng
   r.err = id.npub() + "\n" + fmt::format("written: {} (secret) and {}/weft.pub\n", key_path, dir);
   if (const auto pub = io::write_public_key_file(dir + "/weft.pub", id.npub()); !pub)
     r.err += "warning: " + pub.error().text + "\n";
-  r.err += fmt::format("weftd takes this key when its configuration file is in {} and has no node.identity.nsec\n", dir);
+  r.err += fmt::format(
+      "weftd takes this key when its configuration file is in {} and has no node.identity.nsec\n", dir);
   return r;
 }
 

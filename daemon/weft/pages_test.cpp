@@ -57,13 +57,15 @@ TEST(Pages, LinkedIsWhatTheDaemonSays) {
 
 TEST(Pages, AnyReplyOfAnyShapeIsShownSomehow) {
   const Page page;
-  for (const Json& d : {Json(), Json(5), Json::array(), Json{{"peers", 5}}, Json{{"peers", {1, nullptr, "x", Json::object()}}},
-                        Json{{"routes", {Json::object()}}}, Json{{"drops", {Json{{"count", "x"}}}}}, Json{{"values", {1, "x"}}},
-                        Json{{"weft", {{"why", "x"}, {"next_steps", 5}}}}}) {
+  for (const Json& d : {Json(), Json(5), Json::array(), Json{{"peers", 5}},
+                        Json{{"peers", {1, nullptr, "x", Json::object()}}},
+                        Json{{"routes", {Json::object()}}}, Json{{"drops", {Json{{"count", "x"}}}}},
+                        Json{{"values", {1, "x"}}}, Json{{"weft", {{"why", "x"}, {"next_steps", 5}}}}}) {
     for (const auto& text :
-         {page.status(d), page.peers(d), page.wanted(d), page.links(d, d), page.tree(d), page.sessions(d), page.routes(d),
-          page.cache(d), page.bloom(d), page.transports(d), page.drops(d, true), page.acl(d), page.refusals(d),
-          page.metrics(d, d, d, true), page.stats_list(d), page.stats_peers(d), page.history(d, true, 80)})
+         {page.status(d), page.peers(d), page.wanted(d), page.links(d, d), page.tree(d), page.sessions(d),
+          page.routes(d), page.cache(d), page.bloom(d), page.transports(d), page.drops(d, true), page.acl(d),
+          page.refusals(d), page.metrics(d, d, d, true), page.stats_list(d), page.stats_peers(d),
+          page.history(d, true, 80)})
       EXPECT_FALSE(text.empty());
   }
 }
@@ -86,7 +88,8 @@ TEST(Pages, APeerThatDoesNotAnswerSaysWhenItIsTriedAgain) {
 TEST(Pages, HistoryCountsWhatIsThere) {
   const Page page;
   const Json d = {{"metric", "rtt"}, {"unit", "ms"}, {"granularity_seconds", 1}, {"values", {nullptr, 1, 3}}};
-  EXPECT_TRUE(page.history(d, true, 80).starts_with("rtt (ms), the last 3 s: min 1, mean 2, max 3, last 3, 2 of 3 values\n"));
+  EXPECT_TRUE(page.history(d, true, 80)
+                  .starts_with("rtt (ms), the last 3 s: min 1, mean 2, max 3, last 3, 2 of 3 values\n"));
   EXPECT_TRUE(has(page.history({{"metric", "rtt"}, {"values", {nullptr}}}, true, 80), "no data yet"));
 }
 

@@ -28,11 +28,13 @@ std::string run_ping(const std::string& socket, const PingOptions& o) {
   const auto status = ask(socket, "show_status");
   if (!status) return status.error();
   if (status->value("tun_state", "") != "active")
-    return "this node has no interface (tun.enabled is false, or it failed: see weft status), so nothing here can send";
+    return "this node has no interface (tun.enabled is false, or it failed: see weft status), so nothing "
+           "here can send";
   const auto who = ask(socket, "resolve", {{"name", o.target}});
   if (!who) return who.error();
   const std::string address = who->value("ipv6_addr", "");
-  std::printf("%s is %s, %s\n", clean(o.target).c_str(), clean(who->value("npub", "")).c_str(), clean(address).c_str());
+  std::printf("%s is %s, %s\n", clean(o.target).c_str(), clean(who->value("npub", "")).c_str(),
+              clean(address).c_str());
   std::fflush(stdout);
   auto words = ping_command(o, address);
   std::vector<char*> argv;

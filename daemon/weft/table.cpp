@@ -51,7 +51,8 @@ std::string clean(std::string_view text) {
     }
     const std::size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 0;
     bool whole = n != 0 && c <= 0xF4 && i + n <= text.size();
-    for (std::size_t k = 1; whole && k < n; ++k) whole = (static_cast<unsigned char>(text[i + k]) & 0xC0U) == 0x80U;
+    for (std::size_t k = 1; whole && k < n; ++k)
+      whole = (static_cast<unsigned char>(text[i + k]) & 0xC0U) == 0x80U;
     // U+0080..009F are control characters too.
     if (whole && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) whole = false;
     if (!whole) {

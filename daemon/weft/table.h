@@ -21,8 +21,9 @@ struct Style {
 struct Cell {
   std::string text;
   Colour colour = Colour::none;
-  Cell(std::string t, Colour c = Colour::none) : text(std::move(t)), colour(c) {}  // NOLINT: cells are written as texts
-  Cell(const char* t) : text(t) {}                                                 // NOLINT
+  Cell(std::string t, Colour c = Colour::none)
+      : text(std::move(t)), colour(c) {}  // NOLINT: cells are written as texts
+  Cell(const char* t) : text(t) {}        // NOLINT
 };
 
 class Table {
@@ -47,12 +48,12 @@ class Table {
 std::string clean(std::string_view text);
 /// Characters, not bytes.
 std::size_t width(std::string_view text);
-std::string bytes_text(double bytes);             // "1.2 MB"
-std::string rate_text(double bytes_per_second);   // "1.2 MB/s"
-std::string count_text(double n);                 // "12.3k"
-std::string ms_text(double ms);                   // "0.5 ms", "12 ms", "1.2 s"
-std::string age_text(std::int64_t seconds);       // "12 s", "4 min", "2 h 5 min", "3 d 4 h"
-std::string percent_text(double ratio);           // "0.0 %"
+std::string bytes_text(double bytes);            // "1.2 MB"
+std::string rate_text(double bytes_per_second);  // "1.2 MB/s"
+std::string count_text(double n);                // "12.3k"
+std::string ms_text(double ms);                  // "0.5 ms", "12 ms", "1.2 s"
+std::string age_text(std::int64_t seconds);      // "12 s", "4 min", "2 h 5 min", "3 d 4 h"
+std::string percent_text(double ratio);          // "0.0 %"
 /// Eight block heights; a blank for none.
 std::string spark_text(const std::vector<std::optional<double>>& values, std::size_t max_width);
 

@@ -23,6 +23,7 @@ struct Situation {
     bool up = false;
     bool auto_connect = true;
     bool dialling = false;
+    bool parked = false;  // `disconnect` ended its link, and nothing dials it until somebody asks
     std::uint32_t failures = 0;
     std::optional<Duration> next_try;
     std::string trouble;  // known for certain; empty: only silence
@@ -38,18 +39,18 @@ struct Situation {
 
   bool transport_up = false;
   std::vector<std::string> transport_troubles;
-  std::vector<std::uint16_t> udp_ports;    // that we listen on
-  std::uint64_t datagrams_received = 0;    // by all transports since the start
-  std::uint64_t foreign_handshakes = 0;    // that did not open under our key
-  std::uint64_t other_version = 0;         // frames of a version that we do not speak
-  std::uint64_t rate_refused = 0;          // handshakes over the limit
-  std::vector<std::string> refusals;       // of strangers, newest last, as sentences
+  std::vector<std::uint16_t> udp_ports;  // that we listen on
+  std::uint64_t datagrams_received = 0;  // by all transports since the start
+  std::uint64_t foreign_handshakes = 0;  // that did not open under our key
+  std::uint64_t other_version = 0;       // frames of a version that we do not speak
+  std::uint64_t rate_refused = 0;        // handshakes over the limit
+  std::vector<std::string> refusals;     // of strangers, newest last, as sentences
 
   bool tun_wanted = true;
   bool tun_active = true;
   std::string tun_name, tun_trouble;
   bool firewall_on = true;
-  std::vector<std::string> troubles;       // other things that the shell knows
+  std::vector<std::string> troubles;  // other things that the shell knows
 };
 
 struct Advice {

@@ -83,6 +83,15 @@ TEST(Advice, ARefusalHereNamesTheRule) {
   EXPECT_TRUE(any(a.next_steps, "admit bee"));
 }
 
+TEST(Advice, ALinkEndedByTheOperatorIsNoSilence) {
+  auto s = usual();
+  s.wanted = {silent("bee")};
+  s.wanted[0].parked = true;
+  const auto a = advise(s);
+  EXPECT_NE(a.headline.find("`weft connect bee 192.0.2.9:2121`"), std::string::npos) << a.headline;
+  EXPECT_FALSE(any(a.next_steps, "firewall"));
+}
+
 TEST(Advice, SilenceIsExplainedInOrderOfLikelihood) {
   auto s = usual();
   s.wanted = {silent("bee")};

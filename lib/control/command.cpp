@@ -17,7 +17,8 @@ Result<config::PeerAddress, std::string> address_of(const Json& j, const std::st
   if (!addr) return missing("addr");
   const auto priority = p.number("priority").value_or(100);
   if (priority > 255) return bad(std::string("priority must be 0 to 255"));
-  return config::PeerAddress{p.text("transport").value_or(transport), *addr, static_cast<std::uint8_t>(priority)};
+  return config::PeerAddress{p.text("transport").value_or(transport), *addr,
+                             static_cast<std::uint8_t>(priority)};
 }
 
 Result<void, std::string> check_address(const config::PeerAddress& a) {
@@ -88,8 +89,12 @@ Answer peer_add(Node& node, Now now, Outbox& out, const Params& p) {
   peer.npub = crypto::npub_of(*key);
   peer.alias = p.text("alias");
   if (peer.alias && !names::valid_host_name(*peer.alias))
-    return bad("\"" + *peer.alias + "\" is not a host name: 1 to 63 of A-Z a-z 0-9 and -, no dash at either end");
+    return bad("\"" + *peer.alias +
+               "\" is not a host name: 1 to 63 of A-Z a-z 0-9 and -, no dash at either end");
   peer.addresses = std::move(*addresses);
+  if (peer.alias)
+    if (const auto* other = node.hosts().find(*peer.alias); other != nullptr && *other != *key)
+      return bad("the name \"" + *peer.alias + "\" is taken by " + crypto::npub_of(*other));
   const auto done = node.add_peer(now, peer, out);
   if (!done) return bad(done.error());
   Json list = Json::array();

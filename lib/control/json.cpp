@@ -30,9 +30,12 @@ std::string index_text(SessionIndex i) { return fmt::format("{:08x}", i.value); 
 
 std::string_view mode_text(config::MmpMode m) {
   switch (m) {
-    case config::MmpMode::full: return "full";
-    case config::MmpMode::lightweight: return "lightweight";
-    case config::MmpMode::minimal: return "minimal";
+    case config::MmpMode::full:
+      return "full";
+    case config::MmpMode::lightweight:
+      return "lightweight";
+    case config::MmpMode::minimal:
+      return "minimal";
   }
   return "full";
 }
@@ -166,8 +169,8 @@ Json native_json() {
   for (const char* name :
        {"flows_opened", "flows_accepted", "flows_closed", "flows_expired", "sent_datagrams", "sent_bytes",
         "received_datagrams", "received_bytes", "drop_no_port", "drop_backlog_full", "drop_too_many_flows",
-        "drop_pending_queue_full", "drop_flow_queue_full", "drop_arrival_queue_full", "drop_listener_not_reading",
-        "drop_listener_gone", "drop_oversize"})
+        "drop_pending_queue_full", "drop_flow_queue_full", "drop_arrival_queue_full",
+        "drop_listener_not_reading", "drop_listener_gone", "drop_oversize"})
     j[name] = 0U;
   return j;
 }

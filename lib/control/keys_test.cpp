@@ -43,7 +43,8 @@ constexpr const char* kNative = R"({
  "received_datagrams":"u","received_bytes":"u","drop_no_port":"u","drop_backlog_full":"u","drop_too_many_flows":"u",
  "drop_pending_queue_full":"u","drop_flow_queue_full":"u","drop_arrival_queue_full":"u",
  "drop_listener_not_reading":"u","drop_listener_gone":"u","drop_oversize":"u"})";
-constexpr const char* kTraffic = R"({"packets_sent":"u","packets_recv":"u","bytes_sent":"u","bytes_recv":"u"})";
+constexpr const char* kTraffic =
+    R"({"packets_sent":"u","packets_recv":"u","bytes_sent":"u","bytes_recv":"u"})";
 
 struct Row {
   const char* command;
@@ -51,13 +52,15 @@ struct Row {
   const char* params = "null";
 };
 const Row kRows[] = {
-    {"show_status", R"({"version":"s","npub":"s","node_addr":"s","ipv6_addr":"s","state":"s","is_leaf_only":"b",
+    {"show_status",
+     R"({"version":"s","npub":"s","node_addr":"s","ipv6_addr":"s","state":"s","is_leaf_only":"b",
       "peer_count":"u","session_count":"u","link_count":"u","transport_count":"u","connection_count":"u","tun_state":"s",
       "tun_name":"s","effective_ipv6_mtu":"u","control_socket":"s","pid":"u","exe_path":"s","uptime_secs":"u",
       "estimated_mesh_size":"u?","persistent":"b","root":"s","is_root":"b","transport_peer_counts":{"*":"u"},
       "forwarding":"@forwarding","sparklines":{"mesh_size":["f?"],"tree_depth":["f?"],"peer_count":["f?"],
       "bytes_in":["f?"],"bytes_out":["f?"],"loss_rate":["f?"]}})"},
-    {"show_peers", R"({"peers":[{"node_addr":"s","npub":"s","display_name":"s","ipv6_addr":"s","connectivity":"s",
+    {"show_peers",
+     R"({"peers":[{"node_addr":"s","npub":"s","display_name":"s","ipv6_addr":"s","connectivity":"s",
       "link_id":"u","authenticated_at_ms":"u","last_seen_ms":"u","has_tree_position":"b","has_bloom_filter":"b",
       "filter_sequence":"u","is_parent":"b","is_child":"b","transport_addr?":"s","direction?":"s","transport_type?":"s",
       "tree_depth?":"u","effective_depth":"f?","stats":"@traffic","replay_suppressed":"u",
@@ -66,10 +69,12 @@ const Row kRows[] = {
       "our_session_index?":"s","rekey_in_progress?":"b","rekey_draining?":"b","current_k_bit":"b","mmp?":{"mode":"s",
       "srtt_ms?":"f","loss_rate":"f","etx":"f","goodput_bps":"f","delivery_ratio_forward":"f",
       "delivery_ratio_reverse":"f","smoothed_loss?":"f","smoothed_etx?":"f","lqi?":"f"}}]})"},
-    {"show_links", R"({"links":[{"link_id":"u","transport_id":"u","remote_addr":"s","direction":"s","state":"s",
+    {"show_links",
+     R"({"links":[{"link_id":"u","transport_id":"u","remote_addr":"s","direction":"s","state":"s",
       "created_at_ms":"u","stats":{"packets_sent":"u","packets_recv":"u","bytes_sent":"u","bytes_recv":"u",
       "last_recv_ms":"u"}}]})"},
-    {"show_tree", R"({"my_node_addr":"s","root":"s","root_npub":"s?","is_root":"b","depth":"u","my_coords":["s"],
+    {"show_tree",
+     R"({"my_node_addr":"s","root":"s","root_npub":"s?","is_root":"b","depth":"u","my_coords":["s"],
       "parent":"s","parent_display_name":"s","declaration_sequence":"u","declaration_signed":"b","peer_tree_count":"u",
       "peers":[{"node_addr":"s","display_name":"s","depth?":"u","root?":"s","coords?":["s"],"distance_to_us?":"u"}],
       "stats":"@tree"})"},
@@ -82,7 +87,8 @@ const Row kRows[] = {
       "leaf_dependents":["s"],"peer_filters":[{"peer":"s","display_name":"s","has_filter":"b","filter_sequence":"u",
       "estimated_count?":"f?","set_bits?":"u","fill_ratio?":"f"}],"uptree_fill_ratio":"f?",
       "uptree_estimated_count":"f?","stats":"@bloom"})"},
-    {"show_mmp", R"({"peers":[{"peer":"s","display_name":"s","mode":"s","link_layer":{"loss_rate":"f","etx":"f",
+    {"show_mmp",
+     R"({"peers":[{"peer":"s","display_name":"s","mode":"s","link_layer":{"loss_rate":"f","etx":"f",
       "goodput_bps":"f","spin_bit_role":"s","smoothed_loss?":"f","smoothed_etx?":"f","srtt_ms?":"f","lqi?":"f",
       "rtt_trend?":"s","loss_trend?":"s","goodput_trend?":"s","jitter_trend?":"s","delivery_ratio_forward":"f",
       "delivery_ratio_reverse":"f","ecn_ce_count":"u"}}],"sessions":[{"remote":"s","display_name":"s","mode":"s",
@@ -91,12 +97,14 @@ const Row kRows[] = {
     {"show_cache", R"({"count":"u","max_entries":"u","fill_ratio":"f","default_ttl_ms":"u","expired":"u",
       "avg_age_ms":"u","entries":[{"node_addr":"s","display_name":"s","ipv6_addr":"s","depth":"u","coords":["s"],
       "age_ms":"u","last_used_ms":"u","path_mtu?":"u"}]})"},
-    {"show_connections", R"({"connections":[{"link_id":"u","direction":"s","handshake_state":"s","started_at_ms":"u",
+    {"show_connections",
+     R"({"connections":[{"link_id":"u","direction":"s","handshake_state":"s","started_at_ms":"u",
       "idle_ms":"u","resend_count":"u","expected_peer?":"s"}]})"},
     {"show_transports", R"({"transports":[{"transport_id":"u","type":"s","state":"s","mtu":"u","name?":"s",
       "local_addr?":"s","stats":{"packets_sent":"u","bytes_sent":"u","packets_recv":"u","bytes_recv":"u",
       "send_errors":"u","recv_errors":"u","mtu_exceeded":"u","kernel_drops":"u"}}]})"},
-    {"show_routing", R"({"coord_cache_entries":"u","identity_cache_entries":"u","pending_lookups":[{"target":"s",
+    {"show_routing",
+     R"({"coord_cache_entries":"u","identity_cache_entries":"u","pending_lookups":[{"target":"s",
       "display_name":"s","initiated_ms":"u","last_sent_ms":"u","attempt":"u","age_ms":"u"}],
       "pending_tun_destinations":"u","pending_tun_packets":"u","recent_requests":"u","retries":[{"node_addr":"s",
       "display_name":"s","retry_count":"u","retry_after_ms":"u","auto_reconnect":"b"}],"forwarding":"@forwarding",
@@ -107,7 +115,8 @@ const Row kRows[] = {
     {"show_acl", R"({"allow_file":"s","deny_file":"s","enforcement_active":"b","effective_mode":"s",
       "default_decision":"s","allow_all":"b","deny_all":"b","allow_file_entries":["s"],"deny_file_entries":["s"],
       "allow_entries":["s"],"deny_entries":["s"]})"},
-    {"show_listening_sockets", R"({"fips0_addr":"s","firewall_active":"b","sockets":[{"proto":"s","local_addr":"s",
+    {"show_listening_sockets",
+     R"({"fips0_addr":"s","firewall_active":"b","sockets":[{"proto":"s","local_addr":"s",
       "port":"u","pid":"u?","process":"s?","filter":"s","wildcard_bind":"b"}]})"},
     {"show_metrics", R"({"forwarding":"@forwarding","lookup":"@lookup","discovery":"@lookup","tree":"@tree",
       "bloom":"@bloom","congestion":"@congestion","errors":"@errors","native":"@native"})"},
@@ -115,12 +124,14 @@ const Row kRows[] = {
       "slow_ring_minutes":"u","peer_retention_seconds":"u"})"},
     {"show_stats_history", R"({"metric":"s","unit":"s","granularity_seconds":"u","values":["f?"]})",
      R"({"metric":"mesh_size","window":"10s"})"},
-    {"show_stats_all_history", R"({"granularity_seconds":"u","window_seconds":"u","peer":"s?","series":[{"metric":"s",
+    {"show_stats_all_history",
+     R"({"granularity_seconds":"u","window_seconds":"u","peer":"s?","series":[{"metric":"s",
       "unit":"s","granularity_seconds":"u","values":["f?"]}]})",
      R"({"window":"10s"})"},
     {"show_stats_peers", R"({"peers":[{"npub":"s","node_addr":"s","display_name":"s","is_active":"b",
       "first_seen_secs_ago":"u","last_contact_secs_ago":"u"}],"count":"u"})"},
-    {"show_stats_history_all_peers", R"({"metric":"s","unit":"s","granularity_seconds":"u","window_seconds":"u",
+    {"show_stats_history_all_peers",
+     R"({"metric":"s","unit":"s","granularity_seconds":"u","window_seconds":"u",
       "peers":[{"node_addr":"s","display_name":"s","is_active":"b","values":["f?"]}]})",
      R"({"metric":"bytes_in","window":"10s"})"},
 };
@@ -175,7 +186,8 @@ void compare(const std::string& where, const Json& shape, const Json& v) {
     compare(where + "." + name, type, v[name]);
   }
   for (const auto& [key, value] : v.items())
-    EXPECT_TRUE(shape.contains(key) || shape.contains(key + "?") || key == "weft") << where << "." << key << " is not in the sheet";
+    EXPECT_TRUE(shape.contains(key) || shape.contains(key + "?") || key == "weft")
+        << where << "." << key << " is not in the sheet";
 }
 
 class Keys : public testing::Test {
@@ -207,19 +219,22 @@ TEST_F(Keys, EveryAnswerHasTheKeysAndTypesOfTheSheetOnALoneNode) {
   std::deque<rig::Flight> wire;
   rig::Side s(9, {}, wire, Instant{1000s});
   for (const auto& row : kRows)
-    compare(row.command, Json::parse(row.shape), s.data(Instant{1000s}, row.command, Json::parse(row.params)));
+    compare(row.command, Json::parse(row.shape),
+            s.data(Instant{1000s}, row.command, Json::parse(row.params)));
 }
 
 TEST_F(Keys, EveryAnswerHasTheKeysAndTypesOfTheSheetWhileDialling) {
   std::deque<rig::Flight> wire;
   SeededRng rng(5);
   config::Config c;
-  c.peers.push_back({crypto::Identity::generate(rng).npub(), std::nullopt, {{"udp", "192.0.2.77:2121", 100}}});
+  c.peers.push_back(
+      {crypto::Identity::generate(rng).npub(), std::nullopt, {{"udp", "192.0.2.77:2121", 100}}});
   rig::Side s(9, c, wire, Instant{1000s});
   Outbox out;
   s.node.start(rig::Side::at(Instant{1000s}), out);
   for (const auto& row : kRows)
-    compare(row.command, Json::parse(row.shape), s.data(Instant{1000s}, row.command, Json::parse(row.params)));
+    compare(row.command, Json::parse(row.shape),
+            s.data(Instant{1000s}, row.command, Json::parse(row.params)));
   EXPECT_EQ(s.data(Instant{1000s}, "show_connections")["connections"].size(), 1U);
   EXPECT_EQ(s.data(Instant{1000s}, "show_links")["links"][0]["state"], "connecting");
   // Everything that was tried in vain shows as a retry.
@@ -291,8 +306,11 @@ TEST_F(Keys, HistoryIsAlwaysAsLongAsItsWindow) {
   ASSERT_EQ(h["values"].size(), 60U);
   EXPECT_EQ(h["values"][0], nullptr);
   EXPECT_EQ(h["values"][59], 1.0);
-  EXPECT_EQ(p.a->data(p.now, "show_stats_history", {{"metric", "peer_count"}, {"window", "9h"}})["values"].size(), 3600U);
-  EXPECT_EQ(p.a->data(p.now, "show_stats_all_history", {{"peer", "bee"}, {"window", "5s"}})["series"].size(), 7U);
+  EXPECT_EQ(
+      p.a->data(p.now, "show_stats_history", {{"metric", "peer_count"}, {"window", "9h"}})["values"].size(),
+      3600U);
+  EXPECT_EQ(p.a->data(p.now, "show_stats_all_history", {{"peer", "bee"}, {"window", "5s"}})["series"].size(),
+            7U);
 }
 
 }  // namespace

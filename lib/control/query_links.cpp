@@ -29,13 +29,15 @@ Answer show_links(const View& v, const Params&) {
         link_json(v, p.link, p.transport, p.to, p.initiator, "connected", p.up_since_unix_ms, p.stats.get()));
   for (const auto& [index, d] : links.dials())
     if (!d.is_rekey && !d.peer_was_up)
-      rows.push_back(link_json(v, d.link, d.transport, d.to, true, "connecting", v.unix_ms(d.started), nullptr));
+      rows.push_back(
+          link_json(v, d.link, d.transport, d.to, true, "connecting", v.unix_ms(d.started), nullptr));
   return Json{{"links", std::move(rows)}};
 }
 
 Answer show_connections(const View& v, const Params&) {
   Json rows = Json::array();
-  const auto row = [&](LinkId link, bool outbound, std::string_view state, Instant started, std::uint32_t resends) {
+  const auto row = [&](LinkId link, bool outbound, std::string_view state, Instant started,
+                       std::uint32_t resends) {
     return Json{{"direction", outbound ? "outbound" : "inbound"},
                 {"handshake_state", state},
                 {"idle_ms", v.age_ms(started)},

@@ -7,9 +7,12 @@ namespace {
 
 std::string_view stage_text(HopStage s) {
   switch (s) {
-    case HopStage::direct: return "direct";
-    case HopStage::filter: return "filter";
-    case HopStage::greedy: return "greedy";
+    case HopStage::direct:
+      return "direct";
+    case HopStage::filter:
+      return "filter";
+    case HopStage::greedy:
+      return "greedy";
   }
   return "direct";
 }
@@ -128,8 +131,9 @@ Answer show_routes(const View& v, const Params& p) {
               {"next_hop_name", hop ? Json(v.name(hop->peer)) : Json(nullptr)},
               {"stage", hop ? Json(stage_text(hop->stage)) : Json(nullptr)},
               {"tree_distance", nullptr}};
-    if (e != nullptr && !e->path.empty())
-      if (const auto far = tree_distance(v.node.tree().path(), e->path); far != kInfiniteDistance)
+    const Path* path = e != nullptr ? &e->path : v.node.tree().path_of(d);
+    if (path != nullptr && !path->empty())
+      if (const auto far = tree_distance(v.node.tree().path(), *path); far != kInfiniteDistance)
         j["tree_distance"] = far;
     rows.push_back(std::move(j));
   }

@@ -5,9 +5,12 @@ namespace {
 
 std::string_view state_text(session::State s) {
   switch (s) {
-    case session::State::initiating: return "initiating";
-    case session::State::awaiting_msg3: return "awaiting_msg3";
-    case session::State::established: return "established";
+    case session::State::initiating:
+      return "initiating";
+    case session::State::awaiting_msg3:
+      return "awaiting_msg3";
+    case session::State::established:
+      return "established";
   }
   return "initiating";
 }

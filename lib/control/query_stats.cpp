@@ -69,8 +69,10 @@ Answer show_metrics(const View& v, const Params&) {
 
 Answer show_stats_list(const View&, const Params&) {
   Json metrics = Json::array();
-  for (const auto& m : node_metrics()) metrics.push_back({{"name", m.name}, {"scope", "node"}, {"unit", m.unit}});
-  for (const auto& m : peer_metrics()) metrics.push_back({{"name", m.name}, {"scope", "peer"}, {"unit", m.unit}});
+  for (const auto& m : node_metrics())
+    metrics.push_back({{"name", m.name}, {"scope", "node"}, {"unit", m.unit}});
+  for (const auto& m : peer_metrics())
+    metrics.push_back({{"name", m.name}, {"scope", "peer"}, {"unit", m.unit}});
   return Json{{"fast_ring_seconds", 3600U},
               {"metrics", std::move(metrics)},
               {"peer_retention_seconds", std::chrono::seconds(24h).count()},
@@ -112,7 +114,8 @@ Answer show_stats_all_history(const View& v, const Params& p) {
   };
   if (*peer) {
     for (std::size_t i = 0; i < kPeerMetrics; ++i)
-      if (const auto s = h.query(**peer, static_cast<PeerMetric>(i), span->window, span->granularity)) add(*s);
+      if (const auto s = h.query(**peer, static_cast<PeerMetric>(i), span->window, span->granularity))
+        add(*s);
   } else {
     for (std::size_t i = 0; i < kNodeMetrics; ++i)
       add(h.query(static_cast<NodeMetric>(i), span->window, span->granularity));
@@ -176,9 +179,8 @@ Answer show_drops(const View& v, const Params&) {
   const auto n = drop_totals(v);
   Json rows = Json::array();
   for (std::size_t i = 0; i < kDropCount; ++i)
-    rows.push_back({{"count", n[i]},
-                    {"name", name_of(static_cast<Drop>(i))},
-                    {"text", text_of(static_cast<Drop>(i))}});
+    rows.push_back(
+        {{"count", n[i]}, {"name", name_of(static_cast<Drop>(i))}, {"text", text_of(static_cast<Drop>(i))}});
   return Json{{"drops", std::move(rows)}};
 }
 

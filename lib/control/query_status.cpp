@@ -5,16 +5,20 @@ namespace weft::control {
 namespace {
 
 constexpr std::size_t kSpark = 30;
-constexpr int kFrameOverhead = 77;             // link MTU less this is what an IPv6 packet may have; session sheet 2.3
+constexpr int kFrameOverhead = 77;  // link MTU less this is what an IPv6 packet may have; session sheet 2.3
 constexpr std::int64_t kRefusalShown = 600'000;  // ms: older ones are history
 constexpr std::size_t kRefusalsShown = 5;
 
 std::string_view tun_text(TunState t) {
   switch (t) {
-    case TunState::disabled: return "disabled";
-    case TunState::configured: return "configured";
-    case TunState::active: return "active";
-    case TunState::failed: return "failed";
+    case TunState::disabled:
+      return "disabled";
+    case TunState::configured:
+      return "configured";
+    case TunState::active:
+      return "active";
+    case TunState::failed:
+      return "failed";
   }
   return "disabled";
 }
@@ -73,11 +77,13 @@ void add_wanted(const View& v, Situation& s) {
     p.dialling = v.node.links().is_dialling(key);
     p.failures = state.failures;
     if (const auto next = v.node.peering().next_try(key)) p.next_try = *next - v.now.mono;
+    p.parked = !p.up && p.auto_connect && !p.dialling && !p.next_try && !v.node.draining();
     p.trouble = state.trouble;
     const auto verdict = v.node.acl().check(key);
     if (!verdict.allowed) p.refused = verdict.text();
     for (const auto& r : v.node.links().refusals())
-      if (p.refused.empty() && !p.up && r.who == std::optional(key) && v.now.unix_ms - r.unix_ms < kRefusalShown)
+      if (p.refused.empty() && !p.up && r.who == std::optional(key) &&
+          v.now.unix_ms - r.unix_ms < kRefusalShown)
         p.refused = r.rule.empty() ? std::string(text_of(r.why)) : r.rule;
     s.wanted.push_back(std::move(p));
   }

@@ -79,7 +79,8 @@ bool is_utf8(std::string_view s) {
     for (std::size_t k = 1; k < n; ++k)
       if (!tail(i + k)) return false;
     const auto d = static_cast<unsigned char>(s[i + 1]);
-    if ((c == 0xE0 && d < 0xA0) || (c == 0xED && d > 0x9F) || (c == 0xF0 && d < 0x90) || (c == 0xF4 && d > 0x8F))
+    if ((c == 0xE0 && d < 0xA0) || (c == 0xED && d > 0x9F) || (c == 0xF0 && d < 0x90) ||
+        (c == 0xF4 && d > 0x8F))
       return false;
     i += n;
   }
@@ -117,12 +118,15 @@ std::string answer(std::string_view command, const Params& params, Context& c) {
 
 }  // namespace
 
-std::string error_reply(std::string_view message) { return line_of(Json{{"message", message}, {"status", "error"}}); }
+std::string error_reply(std::string_view message) {
+  return line_of(Json{{"message", message}, {"status", "error"}});
+}
 
 std::string handle_request(std::string_view line, Context& context) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.size() >= kMaxRequest) return error_reply("read error: request too large");
-  if (std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t'; })) return error_reply("empty request");
+  if (std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t'; }))
+    return error_reply("empty request");
   if (!is_utf8(line)) return error_reply("read error: the request is not UTF-8");
   if (depth_of(line) > kMaxDepth) return error_reply("invalid request: nested too deeply");
   const Json request = Json::parse(line, nullptr, false);
@@ -132,7 +136,8 @@ std::string handle_request(std::string_view line, Context& context) {
   if (command == request.end()) return error_reply("invalid request: missing member \"command\"");
   if (!command->is_string()) return error_reply("invalid request: \"command\" is not a string");
   const auto params = request.find("params");
-  return answer(command->get_ref<const std::string&>(), Params(params == request.end() ? nullptr : &*params), context);
+  return answer(command->get_ref<const std::string&>(), Params(params == request.end() ? nullptr : &*params),
+                context);
 }
 
 }  // namespace weft::control

@@ -42,7 +42,8 @@ TEST_F(Requests, ErrorsBeginWithTheWordsThatScriptsLookFor) {
       {R"({"command":"connect","params":{"npub":5}})", "missing 'npub' parameter"},
       {R"({"command":"connect","params":[1]})", "missing 'npub' parameter"},
       {R"({"command":"connect","params":{"npub":"x"}})", "missing 'address' parameter"},
-      {R"({"command":"connect","params":{"npub":"x","address":"1.2.3.4:5"}})", "missing 'transport' parameter"},
+      {R"({"command":"connect","params":{"npub":"x","address":"1.2.3.4:5"}})",
+       "missing 'transport' parameter"},
       {R"({"command":"disconnect"})", "missing params for disconnect"},
       {R"({"command":"disconnect","params":{"npub":"npub1x"}})", "invalid npub 'npub1x': "},
       {R"({"command":"disconnect","params":{"npub":")" + other + R"("}})", "peer not found: " + other},
@@ -53,14 +54,20 @@ TEST_F(Requests, ErrorsBeginWithTheWordsThatScriptsLookFor) {
       {R"({"command":"show_stats_history","params":{}})", "missing 'metric' parameter"},
       {R"({"command":"show_stats_history","params":{"metric":"x"}})", "unknown metric: x"},
       {R"({"command":"show_stats_history","params":{"metric":"srtt_ms"}})", "unknown metric: srtt_ms"},
-      {R"({"command":"show_stats_history_all_peers","params":{"metric":"mesh_size"}})", "unknown peer metric: mesh_size"},
-      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","granularity":"2s"}})", "unknown granularity"},
+      {R"({"command":"show_stats_history_all_peers","params":{"metric":"mesh_size"}})",
+       "unknown peer metric: mesh_size"},
+      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","granularity":"2s"}})",
+       "unknown granularity"},
       {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":""}})", "empty duration"},
-      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"-5m"}})", "invalid duration: -5m"},
+      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"-5m"}})",
+       "invalid duration: -5m"},
       {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"10"}})", ""},
-      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"99999999999h"}})", "invalid duration: "},
-      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"10é"}})", "unknown duration unit"},
-      {R"({"command":"show_stats_history","params":{"metric":"srtt_ms","peer":"npub1x"}})", "invalid peer npub: "},
+      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"99999999999h"}})",
+       "invalid duration: "},
+      {R"({"command":"show_stats_history","params":{"metric":"mesh_size","window":"10é"}})",
+       "unknown duration unit"},
+      {R"({"command":"show_stats_history","params":{"metric":"srtt_ms","peer":"npub1x"}})",
+       "invalid peer npub: "},
       {R"({"command":"show_stats_history","params":{"metric":"srtt_ms","peer":")" + other + R"("}})",
        "peer not tracked in stats history: "},
   };
@@ -71,7 +78,8 @@ TEST_F(Requests, ErrorsBeginWithTheWordsThatScriptsLookFor) {
 }
 
 TEST_F(Requests, ConnectRefusesWhatCannotCarryALink) {
-  const auto connect = [&](const std::string& npub, const std::string& address, const std::string& transport) {
+  const auto connect = [&](const std::string& npub, const std::string& address,
+                           const std::string& transport) {
     return message(Json{{"command", "connect"},
                         {"params", {{"npub", npub}, {"address", address}, {"transport", transport}}}}
                        .dump());
@@ -86,7 +94,8 @@ TEST_F(Requests, ConnectRefusesWhatCannotCarryALink) {
 TEST_F(Requests, ConnectBeginsAHandshakeAndSaysSo) {
   const Json d =
       side.data(now, "connect", {{"npub", other}, {"address", "192.0.2.9:2121"}, {"transport", "udp"}});
-  EXPECT_EQ(d, (Json{{"address", "192.0.2.9:2121"}, {"npub", other}, {"refreshed", false}, {"transport", "udp"}}));
+  EXPECT_EQ(
+      d, (Json{{"address", "192.0.2.9:2121"}, {"npub", other}, {"refreshed", false}, {"transport", "udp"}}));
   ASSERT_EQ(wire.size(), 1U);
   EXPECT_EQ(wire[0].to.text(), "192.0.2.9:2121");
 }
@@ -111,6 +120,11 @@ TEST_F(Requests, APeerAddedAtRunTimeIsDialledListedAndKept) {
   EXPECT_EQ(listed[0]["alias"], "far");
   EXPECT_EQ(listed[0]["kept"], true);
   EXPECT_EQ(side.data(now, "resolve", {{"name", "far.fips"}})["npub"], other);
+  SeededRng rng(78);
+  const std::string third = crypto::Identity::generate(rng).npub();
+  EXPECT_NE(message(Json{{"command", "peer_add"}, {"params", {{"npub", third}, {"alias", "far"}}}}.dump())
+                .find("is taken"),
+            std::string::npos);
   side.data(now, "peer_remove", {{"npub", "far"}});
   EXPECT_TRUE(side.data(now, "show_wanted_peers")["peers"].empty());
   EXPECT_EQ(side.kept.find(other), std::string::npos);
@@ -118,8 +132,12 @@ TEST_F(Requests, APeerAddedAtRunTimeIsDialledListedAndKept) {
 
 TEST_F(Requests, APeerWithABadAddressIsNotAdded) {
   for (const char* address : {"nowhere", "[fd00::1]:2121", "1.2.3.4:99999"})
-    EXPECT_NE(message(Json{{"command", "peer_add"}, {"params", {{"npub", other}, {"addresses", {address}}}}}.dump()), "");
-  EXPECT_NE(message(Json{{"command", "peer_add"}, {"params", {{"npub", other}, {"alias", "no good"}}}}.dump()), "");
+    EXPECT_NE(
+        message(
+            Json{{"command", "peer_add"}, {"params", {{"npub", other}, {"addresses", {address}}}}}.dump()),
+        "");
+  EXPECT_NE(
+      message(Json{{"command", "peer_add"}, {"params", {{"npub", other}, {"alias", "no good"}}}}.dump()), "");
   EXPECT_TRUE(side.data(now, "show_wanted_peers")["peers"].empty());
 }
 
@@ -139,7 +157,8 @@ TEST_F(Requests, AMutationWhileShuttingDownIsRefused) {
   EXPECT_EQ(message(R"({"command":"connect","params":{"npub":")" + other +
                     R"(","address":"192.0.2.9:1","transport":"udp"}})"),
             "node shutting down");
-  EXPECT_EQ(message(R"({"command":"disconnect","params":{"npub":")" + other + R"("}})"), "node shutting down");
+  EXPECT_EQ(message(R"({"command":"disconnect","params":{"npub":")" + other + R"("}})"),
+            "node shutting down");
   EXPECT_EQ(side.data(now, "show_status")["state"], "draining");
 }
 
@@ -148,17 +167,21 @@ TEST_F(Requests, JunkIsRefusedWithOneLine) {
   EXPECT_TRUE(message("\xff\xfe{}").starts_with("read error: "));
   EXPECT_TRUE(message(std::string("\0\0\0", 3)).starts_with("invalid request: "));
   EXPECT_TRUE(message(std::string(4000, '[')).starts_with("invalid request: "));
-  EXPECT_TRUE(message(R"({"command":"show_status","params":)" + std::string(30, '{')).starts_with("invalid request: "));
-  std::string nested = R"({"command":"show_status","x":)" + std::string(500, '[') + std::string(500, ']') + "}";
+  EXPECT_TRUE(message(R"({"command":"show_status","params":)" + std::string(30, '{'))
+                  .starts_with("invalid request: "));
+  std::string nested =
+      R"({"command":"show_status","x":)" + std::string(500, '[') + std::string(500, ']') + "}";
   EXPECT_TRUE(message(nested).starts_with("invalid request: "));
 }
 
 TEST_F(Requests, UnknownMembersAndALineEndAreIgnored) {
-  EXPECT_EQ(side.ask(now, "{\"command\":\"show_status\",\"id\":1,\"params\":{\"x\":[[]]}}\r\n")["status"], "ok");
+  EXPECT_EQ(side.ask(now, "{\"command\":\"show_status\",\"id\":1,\"params\":{\"x\":[[]]}}\r\n")["status"],
+            "ok");
 }
 
 TEST_F(Requests, AWindowOfNothingIsAnEmptySeries) {
-  EXPECT_TRUE(side.data(now, "show_stats_history", {{"metric", "mesh_size"}, {"window", "0s"}})["values"].empty());
+  EXPECT_TRUE(
+      side.data(now, "show_stats_history", {{"metric", "mesh_size"}, {"window", "0s"}})["values"].empty());
 }
 
 TEST_F(Requests, FiveHundredEntriesAreAnsweredFast) {

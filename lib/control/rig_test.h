@@ -25,7 +25,8 @@ class Side final : WireSink, TunSink, PuntSink {
   Side(std::uint8_t n, config::Config config, std::deque<Flight>& wire, Instant start, std::string deny = {})
       : here(Endpoint::v4({192, 0, 2, n}, 2121)),
         rng(n),
-        node(options(std::move(config), std::move(deny)), crypto::Identity::generate(rng), rng, log, at(start)),
+        node(options(std::move(config), std::move(deny)), crypto::Identity::generate(rng), rng, log,
+             at(start)),
         enc(shard()),
         dec(shard()),
         wire_(wire) {}
@@ -38,7 +39,8 @@ class Side final : WireSink, TunSink, PuntSink {
         ShardIo io{*this, *this, *this};
         if (auto* raw = std::get_if<RawSend>(&e)) wire_.push_back({here, raw->to, std::move(raw->frame)});
         else if (auto* all = std::get_if<ToAll>(&e))
-          std::visit([&](const auto& c) { enc.apply(now, Command{c}, io), dec.apply(now, Command{c}, io); }, all->command);
+          std::visit([&](const auto& c) { enc.apply(now, Command{c}, io), dec.apply(now, Command{c}, io); },
+                     all->command);
         else if (auto* home = std::get_if<ToHome>(&e)) dec.apply(now, std::move(home->command), io);
         else if (auto* to_enc = std::get_if<ToEncrypt>(&e)) enc.apply(now, std::move(to_enc->command), io);
         else if (auto* keep = std::get_if<KeepPeers>(&e)) kept = keep->text;
@@ -83,7 +85,8 @@ class Side final : WireSink, TunSink, PuntSink {
     v.shards.add(enc.stats());
     v.shards.add(dec.stats());
     v.listening_sockets = [] {
-      return std::vector<ListeningSocket>{{"tcp", "::", 22, 5, "sshd", "accept", true}, {"udp", "::", 53, 0, "", "drop", true}};
+      return std::vector<ListeningSocket>{{"tcp", "::", 22, 5, "sshd", "accept", true},
+                                          {"udp", "::", 53, 0, "", "drop", true}};
     };
     return v;
   }

@@ -18,14 +18,15 @@ struct ShardTotals {
   struct Pair {
     std::uint64_t packets = 0, bytes = 0;
   };
-  Pair received, decode_error, warm_malformed, ttl_exhausted, delivered, forwarded, drop_no_route, drop_mtu_exceeded,
-      drop_send_error, originated;
-  std::uint64_t route_tree_up = 0, route_tree_down = 0, route_tree_down_cross = 0, route_crosslink_descend = 0,
-                route_crosslink_ascend = 0, route_direct_peer = 0;
+  Pair received, decode_error, warm_malformed, ttl_exhausted, delivered, forwarded, drop_no_route,
+      drop_mtu_exceeded, drop_send_error, originated;
+  std::uint64_t route_tree_up = 0, route_tree_down = 0, route_tree_down_cross = 0,
+                route_crosslink_descend = 0, route_crosslink_ascend = 0, route_direct_peer = 0;
   std::uint64_t ce_forwarded = 0, ce_received = 0, congestion_detected = 0;
   std::array<std::uint64_t, kDropCount> drops{};
   std::array<std::uint64_t, Histogram::kSlots> burst_in{}, run_out{};
-  std::uint64_t fragmented = 0, mss_clamped = 0, too_big_sent = 0, unreachable_sent = 0, hairpinned = 0, strays = 0;
+  std::uint64_t fragmented = 0, mss_clamped = 0, too_big_sent = 0, unreachable_sent = 0, hairpinned = 0,
+                strays = 0;
   struct StageTotal {
     std::uint64_t runs = 0, items = 0, ns = 0;
   };
@@ -38,12 +39,12 @@ struct ShardTotals {
 struct TransportView {
   TransportId id;
   std::string kind = "udp";
-  std::string name;            // of a named instance
-  std::string state = "up";    // configured, starting, up, down, failed
-  std::string local_addr;      // as bound; empty: none
+  std::string name;          // of a named instance
+  std::string state = "up";  // configured, starting, up, down, failed
+  std::string local_addr;    // as bound; empty: none
   std::uint16_t mtu = 1280;
-  bool supported = true;       // false: the section is accepted, the transport does not exist yet
-  std::string trouble;         // why it is not up, e.g. "cannot bind 0.0.0.0:2121: address in use"
+  bool supported = true;  // false: the section is accepted, the transport does not exist yet
+  std::string trouble;    // why it is not up, e.g. "cannot bind 0.0.0.0:2121: address in use"
   std::uint64_t packets_sent = 0, bytes_sent = 0, packets_recv = 0, bytes_recv = 0;
   std::uint64_t send_errors = 0, recv_errors = 0, mtu_exceeded = 0, kernel_drops = 0;
 };
@@ -84,7 +85,7 @@ struct ShellView {
   ShardTotals shards;
   std::uint64_t kernel_drop_events = 0;
   std::uint32_t encrypt_workers = 0, decrypt_workers = 0;
-  std::string aead;  // back-end in use
+  std::string aead;                     // back-end in use
   DropCounters* shell_drops = nullptr;  // the shell's own (control socket, DNS); may be null
 
   /// Sentences about what does not work on this side and is known for certain, newest last.
