@@ -7,6 +7,11 @@ namespace {
 
 // Timers of many links that come due together cost one wake-up: due times are rounded up to this grain.
 constexpr Duration kGrain = 250ms;
+// Reports count as traffic of the other side, so two ends without data would answer each other twice a second for as
+// long as the session lives. A pause under the time after which a silent peer is suspected to have lost its keys.
+constexpr Duration kIdleAfter = 5s;
+constexpr Duration kIdlePause = 4s;
+static_assert(kIdlePause < session::kSilence);
 
 Instant rounded(Instant t) {
   if (t == kNever) return t;
@@ -149,7 +154,7 @@ void ReportFlow::apply_limit(const NodeAddr& remote, const SessionQuality& s, Ou
 }
 
 void ReportFlow::schedule_session(const NodeAddr& remote, const SessionQuality& s) {
-  const Instant reports = s.schedule.deadline();
+  const Instant reports = std::max(s.schedule.deadline(), s.quiet_until);
   const Instant notice = s.seen.due(s.limit.current(), path_mtu_interval(s.quality.srtt_us()));
   if (const auto at = std::min(reports, notice); at != kNever) session_due_.set(remote, rounded(at));
 }
@@ -158,8 +163,11 @@ void ReportFlow::session_due(Now now, const NodeAddr& remote, SessionQuality& s,
   const auto v = sessions_.view(remote);
   const auto hop = around_.hop_to(now.mono, remote, out);
   if (!v || v->state != session::State::established) return;
-  const bool sender = s.schedule.is_due(ReportKind::sender, now.mono);
-  const bool receiver = s.schedule.is_due(ReportKind::receiver, now.mono);
+  const bool talks = now.mono >= s.quiet_until;
+  const bool sender = talks && s.schedule.is_due(ReportKind::sender, now.mono);
+  const bool receiver = talks && s.schedule.is_due(ReportKind::receiver, now.mono);
+  const Instant data = std::max({s.epoch_start, v->stats->last_data_recv.get(), v->stats->last_data_sent.get()});
+  if ((sender || receiver) && now.mono - data > kIdleAfter) s.quiet_until = now.mono + kIdlePause;
   if (hop) {
     const auto before = s.limit.current();
     s.limit.seed(hop->mtu);

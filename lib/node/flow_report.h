@@ -30,6 +30,7 @@ class ReportFlow {
     PathMtuObserver seen;
     PathMtuLimit limit;
     Instant epoch_start;
+    Instant quiet_until;  // no reports before: nothing but reports has been said for a while
   };
 
   ReportFlow(Settings settings, link::Links& links, session::Sessions& sessions, session::Surroundings& around,

@@ -9,10 +9,11 @@
 
 namespace weft::sim {
 
-/// WEFT_SIM_LOG=0..4 makes the nodes talk.
+/// WEFT_SIM_LOG=0..4 makes the nodes talk; WEFT_SIM_SEED=N plays every scenario with other luck.
 inline WorldParams world(std::uint64_t seed = 1, Duration delay = 5ms) {
   WorldParams p;
   p.seed = seed;
+  if (const char* other = std::getenv("WEFT_SIM_SEED")) p.seed += 1000 * std::strtoull(other, nullptr, 10);
   p.link.delay = delay;
   if (const char* level = std::getenv("WEFT_SIM_LOG")) p.node.log_level = std::atoi(level);
   return p;
