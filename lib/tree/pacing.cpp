@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
+
+constexpr Duration kSlowest = 60s;
+constexpr int kSlower = 4;
+
+}  // namespace
 
 void AnnouncePacing::add(const NodeAddr& peer, Instant now) {
   peers_[peer] = Peer{std::nullopt, std::nullopt, true};
@@ -34,8 +40,9 @@ std::vector<NodeAddr> AnnouncePacing::take(Instant now, std::uint64_t sequence) 
   while (const auto peer = due_.pop_due(now)) {
     auto& p = peers_.at(*peer);
     const bool is_news = p.last_sequence != sequence;
-    p = Peer{now, sequence, false};
-    if (is_news && repeat_ > Duration{}) due_.set(*peer, now + repeat_);
+    const Duration pause = is_news ? repeat_ : std::min(kSlower * p.pause, std::max(kSlowest, repeat_));
+    p = Peer{now, sequence, false, pause};
+    if (repeat_ > Duration{}) due_.set(*peer, now + pause);
     out.push_back(*peer);
   }
   return out;

@@ -1,8 +1,8 @@
 /// To whom our announce must still go, and when.
 ///
 /// One announce per peer and 500 ms; what is asked for meanwhile is sent as one, with the content of that
-/// moment. Nothing acknowledges an announce, so each new one is said a second time 2 s later: a receiver that
-/// has it drops the copy before it looks at the signature, and a lost one does not cost a minute.
+/// moment. Nothing acknowledges an announce, so each is said again 2, 8 and 32 s later and then every minute: a
+/// receiver that has it drops the copy before it looks at the signature, and none stays lost.
 ///
 /// Time    monotonic.
 /// Thread  owner's. Cost: O(log peers).
@@ -37,6 +37,7 @@ class AnnouncePacing {
     std::optional<Instant> last;
     std::optional<std::uint64_t> last_sequence;
     bool requested = false;
+    Duration pause{};  // before the next repeat
   };
   Duration min_;
   Duration repeat_;
