@@ -133,6 +133,8 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
 void RouteFlow::report_no_route(Instant now, LinkId from, const wire::Envelope& e, Outbox& out) {
   const CoordEntry* known = coords_.peek(e.to, now);
   auto signal = errors_.no_route(e.from, e.to, e.payload, known ? &known->path : nullptr, now);
+  // They lead nowhere from here, proven or not, and must not stand in the way of what the source says next.
+  coords_.erase(e.to);
   if (!signal) return drops_.add(signal.error());
   send_signal(now, from, e.from, std::move(*signal), out);
 }
