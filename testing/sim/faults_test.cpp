@@ -1,4 +1,5 @@
 // The underlay fails in every way that it can, and nodes die.
+#include "sim/churn.h"
 #include "sim/sim_test.h"
 
 namespace weft::sim {
@@ -176,6 +177,19 @@ TEST(Faults, ANodeThatChangesItsAddressIsBackWithinThreeSeconds) {
     expect_converges(w, 1s);
     expect_well(w);
   }
+}
+
+TEST(Faults, FourMinutesOfEverythingGoingWrong) {
+  SeededRng rng(50);
+  Topology t = random_degree(20, 3, rng);
+  draw_dialers(t, rng);
+  World w(t, world(50));
+  w.start();
+  expect_converges(w, 10s);
+  churn(w, 50, 4min, 3s);
+  expect_converges(w, 7min);  // the longest pause between two dials to somebody who is not there
+  expect_reach(w, w.some_pairs(60), 60s);
+  expect_well(w);
 }
 
 }  // namespace

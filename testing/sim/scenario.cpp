@@ -50,7 +50,7 @@ NodeOptions World::options_for(NodeId i) const {
   const auto peer = [&](NodeId j) {
     config::Peer p;
     p.npub = nodes_[j]->identity().npub();
-    p.addresses.push_back({"udp", nodes_[j]->endpoint().text(), 100});
+    p.addresses.push_back({"udp", endpoint_of(j).text(), 100});  // a file knows of no move
     o.config.peers.push_back(std::move(p));
   };
   for (const Edge& e : topology_.edges) {

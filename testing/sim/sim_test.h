@@ -28,7 +28,7 @@ inline std::string all_drops(World& w) {
 
 inline void expect_converges(World& w, Duration within) {
   EXPECT_TRUE(w.run_until([&] { return w.converged(); }, within))
-      << w.tree_complaint().value_or("not all links are up") << all_drops(w);
+      << w.tree_complaint().value_or("") << w.link_complaint().value_or("") << all_drops(w);
 }
 
 inline void expect_reach(World& w, const std::vector<Pair>& pairs, Duration within) {
