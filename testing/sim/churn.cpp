@@ -18,11 +18,16 @@ class Churn {
         else if (rng_.below(2) == 0) w_[n].kill();
         else w_[n].stop();
         return;
-      case 2: return w_[n].move_to(World::endpoint_of(n, ++moves_[n]), rng_.below(2) == 0);
-      case 3: return w_.cut(e.a, e.b);
-      case 4: return w_.cut(e.a, e.b, true);
-      case 5: return spoil(e, 0.3, 0.3);
-      default: return spoil(e, 0, 0);
+      case 2:
+        return w_[n].move_to(World::endpoint_of(n, ++moves_[n]), rng_.below(2) == 0);
+      case 3:
+        return w_.cut(e.a, e.b);
+      case 4:
+        return w_.cut(e.a, e.b, true);
+      case 5:
+        return spoil(e, 0.3, 0.3);
+      default:
+        return spoil(e, 0, 0);
     }
   }
   void put_right() {
@@ -40,7 +45,8 @@ class Churn {
     return n;
   }
   void spoil(const Edge& e, double loss, double reorder) {
-    w_.underlay().set_both(e.a, e.b, [&](LinkParams& p) { p.loss = loss, p.reorder = reorder, p.duplicate = reorder; });
+    w_.underlay().set_both(e.a, e.b,
+                           [&](LinkParams& p) { p.loss = loss, p.reorder = reorder, p.duplicate = reorder; });
   }
 
   World& w_;

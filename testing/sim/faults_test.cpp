@@ -18,7 +18,8 @@ TEST(Faults, AFifthOfAllDatagramsLost) {
   World w(small_mesh(3), p);
   w.start();
   expect_converges(w, 60s);
-  expect_reach(w, w.some_pairs(30), 4min);  // a look-up over five such hops and back arrives once in ten times
+  expect_reach(w, w.some_pairs(30),
+               4min);  // a look-up over five such hops and back arrives once in ten times
   expect_well(w);
 }
 
@@ -44,7 +45,8 @@ TEST(Faults, ReorderedAndRepeatedDatagramsCostNothing) {
 TEST(Faults, APartitionMakesTwoTreesAndHealsIntoOne) {
   // Two rings of five, joined by two bridges.
   Topology t{10, {}};
-  for (std::uint32_t i = 0; i < 5; ++i) t.edges.push_back({i, (i + 1) % 5}), t.edges.push_back({5 + i, 5 + (i + 1) % 5});
+  for (std::uint32_t i = 0; i < 5; ++i)
+    t.edges.push_back({i, (i + 1) % 5}), t.edges.push_back({5 + i, 5 + (i + 1) % 5});
   t.edges.push_back({0, 5});
   t.edges.push_back({2, 7});
   World w(t, world(5));
@@ -137,7 +139,8 @@ TEST(Faults, CrossedDialsInTheSameInstantMakeOneLink) {
     w.run_for(3s);
     ASSERT_LT(talk.outage(), 1s) << "seed " << seed << all_drops(w);
     w.run_for(35s);  // nothing of the crossing comes back later
-    EXPECT_EQ(w[0].node().links().peers().begin()->second.up_since, w[0].node().links().find(w[1].addr())->up_since);
+    EXPECT_EQ(w[0].node().links().peers().begin()->second.up_since,
+              w[0].node().links().find(w[1].addr())->up_since);
     for (NodeId i : {0u, 1u}) {
       EXPECT_EQ(w[i].node().links().peers().size(), 1u);
       EXPECT_EQ(w[i].node().links().dials().size(), 0u);

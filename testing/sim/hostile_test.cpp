@@ -24,9 +24,10 @@ TEST(Hostile, AFloodOfRubbishChangesNothing) {
   constexpr int kFlood = 100'000;
   std::uint64_t flood_bytes = 0;
   for (int i = 0; i < kFlood; ++i) {
-    const Endpoint from = rng.below(2) == 0 ? w[0].endpoint()
-                                            : Endpoint::v4({198, 51, 100, static_cast<std::uint8_t>(rng.below(256))},
-                                                           static_cast<std::uint16_t>(rng.below(65536)));
+    const Endpoint from = rng.below(2) == 0
+                              ? w[0].endpoint()
+                              : Endpoint::v4({198, 51, 100, static_cast<std::uint8_t>(rng.below(256))},
+                                             static_cast<std::uint16_t>(rng.below(65536)));
     Buffer d;
     if (rng.below(4) == 0) {
       d.resize(rng.below(1500));
@@ -35,12 +36,17 @@ TEST(Hostile, AFloodOfRubbishChangesNothing) {
     } else {
       d = heard[rng.below(heard.size())].second;
       switch (rng.below(4)) {
-        case 0: d.resize(rng.below(d.size() + 1)); break;
-        case 1: d[rng.below(d.size())] ^= static_cast<std::uint8_t>(1 + rng.below(255)); break;
+        case 0:
+          d.resize(rng.below(d.size() + 1));
+          break;
+        case 1:
+          d[rng.below(d.size())] ^= static_cast<std::uint8_t>(1 + rng.below(255));
+          break;
         case 2:  // a counter that was not seen yet
           if (d.size() > 16) store_le<std::uint64_t>(d.data() + 8, 5000 + rng.below(5000));
           break;
-        default: break;  // replayed as it was
+        default:
+          break;  // replayed as it was
       }
     }
     flood_bytes += d.size();

@@ -46,7 +46,9 @@ std::vector<Instant> LinkModel::pass(Instant now, std::size_t size) {
   return out;
 }
 
-void Underlay::bind(const Endpoint& at, NodeId node, Receive receive) { bound_[at] = {node, std::move(receive)}; }
+void Underlay::bind(const Endpoint& at, NodeId node, Receive receive) {
+  bound_[at] = {node, std::move(receive)};
+}
 
 LinkModel& Underlay::link(NodeId a, NodeId b) {
   const std::pair key{a, b};
@@ -75,8 +77,8 @@ LinkCounts Underlay::totals() const {
   return t;
 }
 
-void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams,
-                    std::uint8_t kind) {
+void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to,
+                    std::span<const Bytes> datagrams, std::uint8_t kind) {
   const auto it = bound_.find(to);
   if (it == bound_.end()) {
     unroutable_ += datagrams.size();
@@ -103,7 +105,8 @@ void Underlay::inject(const Endpoint& from, const Endpoint& to, Bytes datagram, 
   deliver_at(net_.now() + delay, from, to, {Buffer(datagram.begin(), datagram.end())});
 }
 
-void Underlay::deliver_at(Instant when, const Endpoint& from, const Endpoint& to, std::vector<Buffer>&& datagrams) {
+void Underlay::deliver_at(Instant when, const Endpoint& from, const Endpoint& to,
+                          std::vector<Buffer>&& datagrams) {
   net_.at(when, [this, from, to, d = std::move(datagrams)]() mutable {
     const auto it = bound_.find(to);
     if (it == bound_.end()) {

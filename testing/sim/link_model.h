@@ -19,14 +19,14 @@ using NodeId = std::uint32_t;  // index of a node in its world
 
 struct LinkParams {
   Duration delay = 5ms;
-  Duration jitter{};             // added, uniform; does not reorder
-  double loss = 0;               // probability per datagram
+  Duration jitter{};  // added, uniform; does not reorder
+  double loss = 0;    // probability per datagram
   double duplicate = 0;
-  double reorder = 0;            // probability of being held back by `reorder_by`
+  double reorder = 0;  // probability of being held back by `reorder_by`
   Duration reorder_by = 20ms;
   std::uint64_t bits_per_second = 0;     // 0: no limit
   std::size_t queue_bytes = 256 * 1024;  // with a rate: what waits beyond is lost
-  std::size_t mtu = 65507;       // UDP payload, in fragments if need be; larger datagrams vanish without a word
+  std::size_t mtu = 65507;  // UDP payload, in fragments if need be; larger datagrams vanish without a word
   bool up = true;
 };
 
@@ -49,8 +49,8 @@ class LinkModel {
   bool chance(double p);
 
   SeededRng rng_;
-  Instant free_at_{};    // when the wire has sent what waits
-  Instant last_{};       // newest arrival, so that jitter keeps the order
+  Instant free_at_{};  // when the wire has sent what waits
+  Instant last_{};     // newest arrival, so that jitter keeps the order
   LinkCounts counts_;
 };
 

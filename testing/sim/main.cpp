@@ -14,7 +14,8 @@ namespace {
 using namespace weft;
 using namespace weft::sim;
 
-constexpr std::string_view kUsage = R"(weft-sim [OPTION=VALUE...]: runs a mesh of weft nodes in virtual time and reports
+constexpr std::string_view kUsage =
+    R"(weft-sim [OPTION=VALUE...]: runs a mesh of weft nodes in virtual time and reports
 
   --nodes=N         100
   --topology=NAME   geometric | random | line | ring | star | tree | grid | five
@@ -54,7 +55,8 @@ bool parse(std::string_view arg, RunOptions& o) {
   if (key == "--loss") return read(value, v) && (o.link.loss = v / 100, true);
   if (key == "--delay") return ms(o.link.delay);
   if (key == "--jitter") return ms(o.link.jitter);
-  if (key == "--seconds") return read(value, v) && (o.lasts = Duration{static_cast<Duration::rep>(v * 1e9)}, true);
+  if (key == "--seconds")
+    return read(value, v) && (o.lasts = Duration{static_cast<Duration::rep>(v * 1e9)}, true);
   if (key == "--stagger") return ms(o.stagger);
   if (key == "--pairs") return read(value, o.pairs);
   if (key == "--shards") return read(value, o.shards) && o.shards > 0;
@@ -67,15 +69,21 @@ void print(const RunReport& r) {
   const auto secs = [](std::optional<Duration> d) {
     return d ? fmt::format("{:.2f} s", static_cast<double>(d->count()) / 1e9) : std::string("never");
   };
-  fmt::print("nodes {}, links {}, mean degree {:.2f}, diameter {} hops\n", r.nodes, r.links, r.mean_degree, r.diameter);
+  fmt::print("nodes {}, links {}, mean degree {:.2f}, diameter {} hops\n", r.nodes, r.links, r.mean_degree,
+             r.diameter);
   fmt::print("one root after        {}\n", secs(r.one_root));
-  fmt::print("all {} pairs after   {}{}\n", r.pairs, secs(r.all_pairs), r.missing ? fmt::format(" ({} missing)", r.missing) : "");
-  fmt::print("first packet          median {} ms, worst {} ms\n", to_ms(r.first_median), to_ms(r.first_worst));
+  fmt::print("all {} pairs after   {}{}\n", r.pairs, secs(r.all_pairs),
+             r.missing ? fmt::format(" ({} missing)", r.missing) : "");
+  fmt::print("first packet          median {} ms, worst {} ms\n", to_ms(r.first_median),
+             to_ms(r.first_worst));
   fmt::print("tree depth            mean {:.1f}, worst {}\n", r.depth_mean, r.depth_worst);
-  fmt::print("route stretch         mean {:.3f}, worst {:.2f} (over {} pairs)\n", r.stretch_mean, r.stretch_worst, r.stretch_pairs);
+  fmt::print("route stretch         mean {:.3f}, worst {:.2f} (over {} pairs)\n", r.stretch_mean,
+             r.stretch_worst, r.stretch_pairs);
   fmt::print("control, all of it    {:.0f} bytes per node and second\n", r.control_rate);
-  fmt::print("control, at rest      {:.0f} bytes per node and second (last {} s)\n", r.rest_rate, to_ms(r.rest_window) / 1000);
-  for (const auto& [name, all, rest] : r.by_kind) fmt::print("  {:<19} {:8.1f} {:8.1f} at rest\n", name, all, rest);
+  fmt::print("control, at rest      {:.0f} bytes per node and second (last {} s)\n", r.rest_rate,
+             to_ms(r.rest_window) / 1000);
+  for (const auto& [name, all, rest] : r.by_kind)
+    fmt::print("  {:<19} {:8.1f} {:8.1f} at rest\n", name, all, rest);
   fmt::print("largest node at rest  {:.0f} bytes per second\n", r.rest_worst);
   fmt::print("events {}, seals {}, keys {}\n", r.events, r.seals, r.keys);
   fmt::print("trace {:016x}\n", r.trace);

@@ -33,12 +33,15 @@ void NonceOracle::sealed(const crypto::AeadKey& key, std::uint64_t counter) {
   }
 }
 
-std::unique_ptr<crypto::Aead> watched_aead(NonceOracle& oracle) { return std::make_unique<WatchedAead>(oracle); }
+std::unique_ptr<crypto::Aead> watched_aead(NonceOracle& oracle) {
+  return std::make_unique<WatchedAead>(oracle);
+}
 
 Sizes sizes_of(const Node& n) {
-  return {n.links().peers().size(),  n.links().dials().size(), n.links().candidates(), n.sessions().size(),
-          n.sessions().half_open(),  n.coords().size(),        n.identities().size(),  n.sessions().pending().packets(),
-          n.routes().routes(),       n.links().refusals().size()};
+  return {n.links().peers().size(),   n.links().dials().size(),         n.links().candidates(),
+          n.sessions().size(),        n.sessions().half_open(),         n.coords().size(),
+          n.identities().size(),      n.sessions().pending().packets(), n.routes().routes(),
+          n.links().refusals().size()};
 }
 
 std::optional<std::string> check_bounds(const Node& n) {
@@ -55,7 +58,8 @@ std::optional<std::string> check_bounds(const Node& n) {
   if (auto e = over("identities", s.identities, c.cache.identity_size)) return e;
   if (auto e = over("half-open sessions", s.half_open, session::kMaxHalfOpen)) return e;
   if (auto e = over("sessions", s.sessions, session::kMaxSessions + session::kMaxHalfOpen)) return e;
-  if (auto e = over("waiting packets", s.pending, c.session.pending_packets_per_dest * c.session.pending_max_destinations))
+  if (auto e = over("waiting packets", s.pending,
+                    c.session.pending_packets_per_dest * c.session.pending_max_destinations))
     return e;
   if (auto e = over("routes", s.routes, 8192)) return e;
   return over("refusals", s.refusals, 64);

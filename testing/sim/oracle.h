@@ -22,7 +22,7 @@ class NonceOracle {
 
  private:
   struct Used {
-    std::uint64_t next = 0;            // everything below was used, but for the gaps
+    std::uint64_t next = 0;  // everything below was used, but for the gaps
     std::set<std::uint64_t> gaps;
   };
   std::unordered_map<std::uint64_t, Used> keys_;  // by a hash of the key

@@ -42,7 +42,8 @@ TEST(Packets, EverySizeThatFitsArrivesWhole) {
   expect_converges(w, 10s);
   expect_reach(w, {{0, 2}}, 10s);
   std::vector<std::size_t> sent;
-  for (std::size_t size = Probes::kSmallest; size <= 1280; size += 19) sent.push_back(w.probes().send(w[0], w[2], size));
+  for (std::size_t size = Probes::kSmallest; size <= 1280; size += 19)
+    sent.push_back(w.probes().send(w[0], w[2], size));
   w.run_for(2s);
   for (const auto n : sent) EXPECT_TRUE(w.probes().arrived(n));
   expect_well(w);

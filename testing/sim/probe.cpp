@@ -41,13 +41,16 @@ std::size_t Probes::send(SimNode& from, SimNode& to, std::size_t size) {
 void Probes::on_packet(SimNode& at, Bytes packet) {
   if (packet.size() < ip6::kHeader + 8) return;
   switch (packet[6]) {
-    case ip6::kUdp: return on_udp(at, packet);
-    case ip6::kFragment: return on_fragment(at, packet);
+    case ip6::kUdp:
+      return on_udp(at, packet);
+    case ip6::kFragment:
+      return on_fragment(at, packet);
     case ip6::kIcmp:
       if (packet[kUdpAt] == 2) too_big_[at.id()] = load_be<std::uint32_t>(packet.data() + kUdpAt + 4);
       if (packet[kUdpAt] == 1) ++unreachables_;
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -57,7 +60,8 @@ void Probes::on_udp(SimNode& at, Bytes packet) {
   if (number >= probes_.size()) return void(++wrong_);
   Probe& probe = probes_[number];
   const Buffer expected = make(ip6::source(packet), ip6::dest(packet), packet.size(), number);
-  if (probe.to != at.id() || ip6::dest(packet) != at.identity().mesh_addr() || !equal(expected, packet)) return void(++wrong_);
+  if (probe.to != at.id() || ip6::dest(packet) != at.identity().mesh_addr() || !equal(expected, packet))
+    return void(++wrong_);
   if (probe.copies++ > 0) return void(++repeated_);
   probe.arrived = net_.now();
 }

@@ -28,7 +28,8 @@ class SessionRekeys {
 
  private:
   void look() {
-    if (const auto v = world_[a_].node().sessions().view(world_[b_].addr()); v && v->state == session::State::established)
+    if (const auto v = world_[a_].node().sessions().view(world_[b_].addr());
+        v && v->state == session::State::established)
       starts_.insert(v->epoch_start);
     world_.net().after(1s, [this] { look(); });
   }
@@ -54,7 +55,8 @@ struct Marathon {
     w.run_for(kMarathon + 2s);
     EXPECT_GE(link_rekeys(w, 0, 1), 10u);
     EXPECT_GE(sessions.count(), 10u);
-    EXPECT_EQ(w[0].node().links().find(w[1].addr())->up_since < w.net().now() - kMarathon, true) << "the link was replaced";
+    EXPECT_EQ(w[0].node().links().find(w[1].addr())->up_since < w.net().now() - kMarathon, true)
+        << "the link was replaced";
     expect_well(w);
   }
   World w;
@@ -123,7 +125,8 @@ TEST(Rekey, AReplayedFirstMessageDoesNotDisturbALiveLink) {
   World w(line(2), eager(27));
   std::vector<std::pair<Endpoint, Buffer>> recorded;
   w.underlay().set_filter([&](const Datagram& d) {
-    if (is_phase(d.bytes, wire::LinkPhase::msg1)) recorded.emplace_back(d.to, Buffer(d.bytes.begin(), d.bytes.end()));
+    if (is_phase(d.bytes, wire::LinkPhase::msg1))
+      recorded.emplace_back(d.to, Buffer(d.bytes.begin(), d.bytes.end()));
     return true;
   });
   w.start();

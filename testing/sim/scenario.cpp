@@ -7,7 +7,8 @@
 namespace weft::sim {
 
 std::size_t Flow::lost(const Probes& p) const {
-  return static_cast<std::size_t>(std::ranges::count_if(probes, [&](std::size_t n) { return !p.arrived(n); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(probes, [&](std::size_t n) { return !p.arrived(n); }));
 }
 
 Duration Flow::longest_outage(const Probes& p) const {
@@ -123,7 +124,9 @@ std::optional<std::string> World::tree_complaint() const {
     const auto [it, fresh] = root.try_emplace(part[i], nodes_[i]->addr());
     if (!fresh) it->second = std::min(it->second, nodes_[i]->addr());
   }
-  const auto say = [](const SimNode& n, const std::string& what) { return "node " + std::to_string(n.id()) + " " + what; };
+  const auto say = [](const SimNode& n, const std::string& what) {
+    return "node " + std::to_string(n.id()) + " " + what;
+  };
   for (NodeId i = 0; i < size(); ++i) {
     const SimNode& n = *nodes_[i];
     if (!n.running()) continue;
@@ -187,7 +190,8 @@ World::Reach World::reach(const std::vector<Pair>& pairs, Duration limit, Durati
     bool all = true;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (const auto number : sent[i])
-        if (const auto& p = probes_[number]; p.arrived && (!done[i] || *p.arrived < *done[i])) done[i] = p.arrived;
+        if (const auto& p = probes_[number]; p.arrived && (!done[i] || *p.arrived < *done[i]))
+          done[i] = p.arrived;
       all &= done[i].has_value();
     }
     if (all || net_.now() >= begin + limit) break;

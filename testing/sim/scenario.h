@@ -12,10 +12,10 @@ struct WorldParams {
   std::uint64_t seed = 1;
   NodeParams node;
   LinkParams link;
-  Duration stagger{};                                       // nodes start within this time, by lot
-  std::function<void(NodeId, config::Config&)> configure;   // beyond the peers of the topology
-  std::function<void(NodeId, NodeParams&)> adjust;          // where nodes differ
-  std::vector<std::string> secrets;                         // identities; drawn from the seed where there are none
+  Duration stagger{};                                      // nodes start within this time, by lot
+  std::function<void(NodeId, config::Config&)> configure;  // beyond the peers of the topology
+  std::function<void(NodeId, NodeParams&)> adjust;         // where nodes differ
+  std::vector<std::string> secrets;  // identities; drawn from the seed where there are none
 };
 
 using Pair = std::pair<NodeId, NodeId>;
@@ -64,8 +64,8 @@ class World {
   std::vector<Pair> some_pairs(std::size_t n);
   struct Reach {
     std::vector<Pair> missing;
-    Duration took{};                   // until the last pair was reached
-    std::vector<Duration> first;       // per pair: from the first packet to the first arrival
+    Duration took{};              // until the last pair was reached
+    std::vector<Duration> first;  // per pair: from the first packet to the first arrival
   };
   /// Sends each pair a packet, again every `every`, until all have got one or `limit` is over.
   Reach reach(const std::vector<Pair>& pairs, Duration limit, Duration every = 500ms);

@@ -11,7 +11,8 @@ constexpr TransportId kUdp{1};
 constexpr std::size_t kBurstFrames = 16;
 
 Traffic kind_of(const Command& c) {
-  if (std::holds_alternative<SendLinkReports>(c) || std::holds_alternative<SendSessionReports>(c)) return Traffic::report;
+  if (std::holds_alternative<SendLinkReports>(c) || std::holds_alternative<SendSessionReports>(c))
+    return Traffic::report;
   if (std::holds_alternative<SendSession>(c)) return Traffic::datagram;
   if (std::holds_alternative<InjectTun>(c)) return Traffic::data;
   const auto* send = std::get_if<SendLink>(&c);
@@ -19,15 +20,22 @@ Traffic kind_of(const Command& c) {
   const auto type = wire::link_msg_of(send->message);
   if (!type) return Traffic::other;
   switch (*type) {
-    case wire::LinkMsg::tree_announce: return Traffic::tree;
-    case wire::LinkMsg::filter_announce: return Traffic::filter;
+    case wire::LinkMsg::tree_announce:
+      return Traffic::tree;
+    case wire::LinkMsg::filter_announce:
+      return Traffic::filter;
     case wire::LinkMsg::lookup_request:
-    case wire::LinkMsg::lookup_response: return Traffic::lookup;
-    case wire::LinkMsg::heartbeat: return Traffic::heartbeat;
+    case wire::LinkMsg::lookup_response:
+      return Traffic::lookup;
+    case wire::LinkMsg::heartbeat:
+      return Traffic::heartbeat;
     case wire::LinkMsg::sender_report:
-    case wire::LinkMsg::receiver_report: return Traffic::report;
-    case wire::LinkMsg::envelope: return Traffic::datagram;
-    case wire::LinkMsg::disconnect: break;
+    case wire::LinkMsg::receiver_report:
+      return Traffic::report;
+    case wire::LinkMsg::envelope:
+      return Traffic::datagram;
+    case wire::LinkMsg::disconnect:
+      break;
   }
   return Traffic::other;
 }
@@ -47,16 +55,26 @@ Buffer dns_query_for(std::string_view label) {
 
 std::string_view name_of(Traffic t) {
   switch (t) {
-    case Traffic::handshake: return "handshake";
-    case Traffic::tree: return "tree";
-    case Traffic::filter: return "filter";
-    case Traffic::lookup: return "lookup";
-    case Traffic::heartbeat: return "heartbeat";
-    case Traffic::report: return "report";
-    case Traffic::datagram: return "datagram";
-    case Traffic::other: return "other";
-    case Traffic::data: return "data";
-    case Traffic::count_: break;
+    case Traffic::handshake:
+      return "handshake";
+    case Traffic::tree:
+      return "tree";
+    case Traffic::filter:
+      return "filter";
+    case Traffic::lookup:
+      return "lookup";
+    case Traffic::heartbeat:
+      return "heartbeat";
+    case Traffic::report:
+      return "report";
+    case Traffic::datagram:
+      return "datagram";
+    case Traffic::other:
+      return "other";
+    case Traffic::data:
+      return "data";
+    case Traffic::count_:
+      break;
   }
   return "";
 }
@@ -66,8 +84,8 @@ void SimNode::NodeLog::line(Level, std::string_view topic, std::string_view text
                static_cast<int>(topic.size()), topic.data(), static_cast<int>(text.size()), text.data());
 }
 
-SimNode::SimNode(NodeId id, const NodeParams& params, crypto::Identity identity, const Endpoint& endpoint, Net& net,
-                 Underlay& underlay, Trace& trace, NonceOracle& nonces)
+SimNode::SimNode(NodeId id, const NodeParams& params, crypto::Identity identity, const Endpoint& endpoint,
+                 Net& net, Underlay& underlay, Trace& trace, NonceOracle& nonces)
     : id_(id),
       params_(params),
       identity_(std::move(identity)),
@@ -113,7 +131,8 @@ void SimNode::start() {
   if (options.transports.empty())
     options.transports.push_back({.id = kUdp, .local = endpoint_, .mtu = params_.mtu});
   node_ = std::make_unique<Node>(std::move(options), identity_.clone(), rng_, log_, net_.clock());
-  underlay_.bind(endpoint_, id_, [this](const Endpoint& from, std::vector<Buffer>&& d) { on_wire(from, std::move(d)); });
+  underlay_.bind(endpoint_, id_,
+                 [this](const Endpoint& from, std::vector<Buffer>&& d) { on_wire(from, std::move(d)); });
   Outbox out;
   node_->start(net_.clock(), out);
   carry_out(out);
@@ -144,7 +163,8 @@ void SimNode::move_to(const Endpoint& endpoint, bool noticed) {
   if (node_) underlay_.unbind(endpoint_);
   endpoint_ = endpoint;
   if (!node_) return;
-  underlay_.bind(endpoint_, id_, [this](const Endpoint& from, std::vector<Buffer>&& d) { on_wire(from, std::move(d)); });
+  underlay_.bind(endpoint_, id_,
+                 [this](const Endpoint& from, std::vector<Buffer>&& d) { on_wire(from, std::move(d)); });
   if (noticed) act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
 }
 
@@ -207,7 +227,8 @@ void SimNode::carry_out(Outbox& out) {
       ++t.frames;
       t.bytes += raw->frame.size();
       const Bytes frame = raw->frame;
-      underlay_.send(id_, endpoint_, raw->to, std::span(&frame, 1), static_cast<std::uint8_t>(Traffic::handshake));
+      underlay_.send(id_, endpoint_, raw->to, std::span(&frame, 1),
+                     static_cast<std::uint8_t>(Traffic::handshake));
     } else if (auto* all = std::get_if<ToAll>(&effect)) {
       const auto give = [&](auto& workers) {
         for (std::size_t i = 0; i < workers.size(); ++i) {

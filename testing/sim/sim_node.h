@@ -18,17 +18,28 @@ namespace weft::sim {
 
 struct NodeParams {
   std::uint64_t seed = 1;
-  std::uint32_t shards = 1;        // of each pool
-  Duration wake_up = 50us;         // a thread looks at its queues within this time
-  std::uint16_t mtu = 1280;        // of the transport
-  std::size_t lane = 1024;         // punts per lane, bursts between shards
-  double missteer = 0;             // sealed frames that the kernel gives to a wrong decrypt shard
-  bool ticks = true;               // history rings
-  int log_level = -1;              // of Level; -1: silent
+  std::uint32_t shards = 1;  // of each pool
+  Duration wake_up = 50us;   // a thread looks at its queues within this time
+  std::uint16_t mtu = 1280;  // of the transport
+  std::size_t lane = 1024;   // punts per lane, bursts between shards
+  double missteer = 0;       // sealed frames that the kernel gives to a wrong decrypt shard
+  bool ticks = true;         // history rings
+  int log_level = -1;        // of Level; -1: silent
 };
 
 /// What a wire byte was for.
-enum class Traffic : std::uint8_t { handshake, tree, filter, lookup, heartbeat, report, datagram, other, data, count_ };
+enum class Traffic : std::uint8_t {
+  handshake,
+  tree,
+  filter,
+  lookup,
+  heartbeat,
+  report,
+  datagram,
+  other,
+  data,
+  count_
+};
 std::string_view name_of(Traffic t);
 struct TrafficCount {
   std::uint64_t frames = 0, bytes = 0;
@@ -108,7 +119,6 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
     bool wake_set = false;
   };
 
-
   // Sinks
   SendOutcome send(const LinkSend& path, std::span<const Bytes> frames) override;
   bool write(const offload::VnetHeader& vnet, std::span<const Bytes> pieces) override;
@@ -141,8 +151,8 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
   Trace& trace_;
   NonceOracle& nonces_;
   NodeLog log_;
-  SeededRng rng_;    // the node's
-  SeededRng pace_;   // of wake-ups
+  SeededRng rng_;   // the node's
+  SeededRng pace_;  // of wake-ups
   Factory factory_;
   OnPacket on_packet_;
 
@@ -151,7 +161,7 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
   std::deque<Worker<DecryptShard>> decrypt_;
   std::array<std::deque<Punt>, kLanes> lanes_;
   bool core_wake_set_ = false;
-  std::uint64_t run_ = 0;             // counts starts and ends: events of an earlier run are void
+  std::uint64_t run_ = 0;  // counts starts and ends: events of an earlier run are void
   std::optional<Instant> armed_;
   std::uint64_t arm_generation_ = 0;
   Traffic current_ = Traffic::data;

@@ -9,13 +9,18 @@
 
 namespace weft::sim {
 
-/// WEFT_SIM_LOG=0..4 makes the nodes talk; WEFT_SIM_SEED=N plays every scenario with other luck.
+/// WEFT_SIM_LOG=0..4 makes the nodes talk; WEFT_SIM_SEED=N plays every scenario with other luck,
+/// WEFT_SIM_SHARDS=N on more workers.
 inline WorldParams world(std::uint64_t seed = 1, Duration delay = 5ms) {
   WorldParams p;
   p.seed = seed;
   if (const char* other = std::getenv("WEFT_SIM_SEED")) p.seed += 1000 * std::strtoull(other, nullptr, 10);
   p.link.delay = delay;
   if (const char* level = std::getenv("WEFT_SIM_LOG")) p.node.log_level = std::atoi(level);
+  if (const char* shards = std::getenv("WEFT_SIM_SHARDS")) {
+    p.node.shards = static_cast<std::uint32_t>(std::strtoul(shards, nullptr, 10));
+    p.node.missteer = 0.1;
+  }
   return p;
 }
 
@@ -45,7 +50,9 @@ struct Talk {
   Talk(World& w, NodeId a, NodeId b, Duration every, Duration lasts, std::size_t size = 200)
       : world(w), there(w.flow(a, b, every, lasts, size)), back(w.flow(b, a, every, lasts, size)) {}
   std::size_t lost() const { return there.lost(world.probes()) + back.lost(world.probes()); }
-  Duration outage() const { return std::max(there.longest_outage(world.probes()), back.longest_outage(world.probes())); }
+  Duration outage() const {
+    return std::max(there.longest_outage(world.probes()), back.longest_outage(world.probes()));
+  }
 
   World& world;
   Flow& there;

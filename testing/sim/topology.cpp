@@ -102,7 +102,8 @@ Topology random_geometric(std::uint32_t n, double mean_degree, Rng& rng) {
   const auto far = [&](std::uint32_t a, std::uint32_t b) {
     return std::hypot(at[a].first - at[b].first, at[a].second - at[b].second);
   };
-  const double reach = std::sqrt(mean_degree / (3.14159265358979 * std::max(1.0, static_cast<double>(n) - 1)));
+  const double reach =
+      std::sqrt(mean_degree / (3.14159265358979 * std::max(1.0, static_cast<double>(n) - 1)));
   Parts parts(n);
   for (std::uint32_t a = 0; a < n; ++a)
     for (std::uint32_t b = a + 1; b < n; ++b)
