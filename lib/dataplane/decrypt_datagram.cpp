@@ -96,7 +96,8 @@ void DecryptShard::Impl::forward(Instant now, LinkHome& link, bool ce, MutBytes 
   if (frame.size() > out.mtu) {
     stats.forwarding.drop_mtu_exceeded.add(counted(message));
     stats.drops.add(Drop::over_link_mtu);
-    if (!is_signal(e.payload)) punt(PuntTooBig{e.from, e.to, out.mtu, link.link}, io);  // no error about an error
+    if (!is_signal(e.payload))
+      punt(PuntTooBig{e.from, e.to, out.mtu, link.link}, io);  // no error about an error
     return;
   }
   if (const auto ok = wire::advance_envelope(message, out.mtu); !ok) return stats.drops.add(ok.error());

@@ -7,7 +7,8 @@ void DecryptShard::Impl::send_message(Instant now, LinkId link, Bytes message, b
   LinkEntry* out = tables.link(link);
   if (out == nullptr || message.empty()) return stats.drops.add(Drop::no_route);
   const std::size_t size = message.size() + wire::kFrameCost;
-  if (size > std::max<std::size_t>(out->send.mtu, wire::kMaxControlFrame)) return stats.drops.add(Drop::over_link_mtu);
+  if (size > std::max<std::size_t>(out->send.mtu, wire::kMaxControlFrame))
+    return stats.drops.add(Drop::over_link_mtu);
   own.resize(size);
   std::memcpy(own.data() + frame::kMessageAt, message.data(), message.size());
   egress.add(*out, own, Egress::Kind::own, HopClass::direct_peer, ce);

@@ -39,7 +39,8 @@ struct LookupQuestion {
 template <>
 struct std::hash<weft::LookupQuestion> {
   std::size_t operator()(const weft::LookupQuestion& q) const noexcept {
-    return weft::detail::mix(std::hash<weft::NodeAddr>{}(q.target) + 3 * std::hash<weft::NodeAddr>{}(q.origin));
+    return weft::detail::mix(std::hash<weft::NodeAddr>{}(q.target) +
+                             3 * std::hash<weft::NodeAddr>{}(q.origin));
   }
 };
 

@@ -27,14 +27,16 @@ Instant rounded(Instant t) {
 void ReportFlow::on_link_up(Now now, const link::Peer& peer) {
   by_peer_[peer.addr] = peer.link;
   by_link_.insert_or_assign(
-      peer.link, LinkState{peer.addr, {}, ReportSchedule{MetricsLayer::link, settings_.link_mode}, peer.current.send});
+      peer.link,
+      LinkState{peer.addr, {}, ReportSchedule{MetricsLayer::link, settings_.link_mode}, peer.current.send});
   link_due_.set(peer.link, now.mono + 200ms);  // something has surely been sent and heard by then
 }
 
 void ReportFlow::on_link_down(LinkId link) {
   const auto it = by_link_.find(link);
   if (it == by_link_.end()) return;
-  if (const auto p = by_peer_.find(it->second.peer); p != by_peer_.end() && p->second == link) by_peer_.erase(p);
+  if (const auto p = by_peer_.find(it->second.peer); p != by_peer_.end() && p->second == link)
+    by_peer_.erase(p);
   by_link_.erase(it);
   link_due_.clear(link);
 }
@@ -47,13 +49,16 @@ void ReportFlow::on_link_rekeyed(Now now, const link::Peer& peer) {
   s.key = peer.current.send;
 }
 
-ReportFlow::Heard ReportFlow::on_link_report(Now now, const link::Peer& peer, const PuntLinkMessage& in, Outbox& out) {
+ReportFlow::Heard ReportFlow::on_link_report(Now now, const link::Peer& peer, const PuntLinkMessage& in,
+                                             Outbox& out) {
   const auto it = by_link_.find(peer.link);
-  if (it == by_link_.end() || in.our_index != peer.current.ours) return {};  // an epoch that drains says nothing new
+  if (it == by_link_.end() || in.our_index != peer.current.ours)
+    return {};  // an epoch that drains says nothing new
   const auto report = wire::decode_receiver_report(in.message, wire::ReportForm::link);
   if (!report) return drops_.add(report.error()), Heard{};
   LinkState& s = it->second;
-  const SentSoFar sent{peer.current.send->next.load(std::memory_order_relaxed), peer.stats->frames_sent.get()};
+  const SentSoFar sent{peer.current.send->next.load(std::memory_order_relaxed),
+                       peer.stats->frames_sent.get()};
   const auto heard = s.quality.on_report(*report, sent, wire_ms(peer.current.started, now.mono), now.mono);
   if (!heard) drops_.add(heard.error());
   if (const auto srtt = s.quality.srtt_us()) {
@@ -61,14 +66,16 @@ ReportFlow::Heard ReportFlow::on_link_report(Now now, const link::Peer& peer, co
     schedule_link(peer.link, s);
   }
   s.quality.on_own_receipts(peer.stats->epoch_frames_recv.get(), peer.stats->epoch_highest.get());
-  links_.set_congested(peer.link, is_congested(settings_.congestion, s.quality.loss(), s.quality.etx(), dropping_), out);
+  links_.set_congested(peer.link,
+                       is_congested(settings_.congestion, s.quality.loss(), s.quality.etx(), dropping_), out);
   return {heard && heard->first_rtt, heard.has_value()};
 }
 
 void ReportFlow::on_kernel_drops(std::uint64_t total, Outbox& out) {
   dropping_ = kernel_drops_.rose(total);
   for (const auto& [link, s] : by_link_)
-    links_.set_congested(link, is_congested(settings_.congestion, s.quality.loss(), s.quality.etx(), dropping_), out);
+    links_.set_congested(
+        link, is_congested(settings_.congestion, s.quality.loss(), s.quality.etx(), dropping_), out);
 }
 
 void ReportFlow::schedule_link(LinkId link, const LinkState& s) {
@@ -79,7 +86,10 @@ void ReportFlow::schedule_link(LinkId link, const LinkState& s) {
 
 void ReportFlow::on_session_up(Now now, const NodeAddr& remote) {
   const auto v = sessions_.view(remote);
-  SessionQuality q{{}, ReportSchedule{MetricsLayer::session, settings_.session_mode}, {}, {},
+  SessionQuality q{{},
+                   ReportSchedule{MetricsLayer::session, settings_.session_mode},
+                   {},
+                   {},
                    v ? v->epoch_start : now.mono};
   by_session_.insert_or_assign(remote, std::move(q));
   session_due_.set(remote, now.mono + 500ms);
@@ -114,7 +124,8 @@ void ReportFlow::on_session_message(Now now, const PuntSessionMessage& in, Outbo
   if (!report) return drops_.add(report.error());
   // Workers share the session's counters; an upper bound is all that the plausibility test needs.
   const SentSoFar sent{UINT64_MAX, UINT64_MAX};
-  if (const auto heard = s.quality.on_report(*report, sent, wire_ms(s.epoch_start, now.mono), now.mono); !heard)
+  if (const auto heard = s.quality.on_report(*report, sent, wire_ms(s.epoch_start, now.mono), now.mono);
+      !heard)
     drops_.add(heard.error());
   if (const auto srtt = s.quality.srtt_us()) {
     s.schedule.retune(*srtt);
@@ -166,18 +177,20 @@ void ReportFlow::session_due(Now now, const NodeAddr& remote, SessionQuality& s,
   const bool talks = now.mono >= s.quiet_until;
   const bool sender = talks && s.schedule.is_due(ReportKind::sender, now.mono);
   const bool receiver = talks && s.schedule.is_due(ReportKind::receiver, now.mono);
-  const Instant data = std::max({s.epoch_start, v->stats->last_data_recv.get(), v->stats->last_data_sent.get()});
+  const Instant data =
+      std::max({s.epoch_start, v->stats->last_data_recv.get(), v->stats->last_data_sent.get()});
   if ((sender || receiver) && now.mono - data > kIdleAfter) s.quiet_until = now.mono + kIdlePause;
   if (hop) {
     const auto before = s.limit.current();
     s.limit.seed(hop->mtu);
     if (s.limit.current() != before) apply_limit(remote, s, out);
     if (sender || receiver) out.home(v->home, SendSessionReports{remote, hop->link, sender, receiver});
-    if (const auto mtu = s.seen.take_notice(now.mono, s.limit.current(), path_mtu_interval(s.quality.srtt_us()))) {
+    if (const auto mtu =
+            s.seen.take_notice(now.mono, s.limit.current(), path_mtu_interval(s.quality.srtt_us()))) {
       Buffer body;
       wire::encode_path_mtu_notification(body, {*mtu});
-      out.home(v->home, SendSession{remote, hop->link, static_cast<std::uint8_t>(wire::SessionMsg::path_mtu), false,
-                                    std::move(body)});
+      out.home(v->home, SendSession{remote, hop->link, static_cast<std::uint8_t>(wire::SessionMsg::path_mtu),
+                                    false, std::move(body)});
     }
   }
   if (sender || receiver) s.schedule.on_send_round(hop.has_value());
@@ -185,7 +198,8 @@ void ReportFlow::session_due(Now now, const NodeAddr& remote, SessionQuality& s,
   if (receiver) s.schedule.done(ReportKind::receiver, now.mono);
   schedule_session(remote, s);
   // Without a hop the notice stays due: look again with the next report, or in a while.
-  if (const auto at = session_due_.at(remote); !at || *at <= now.mono) session_due_.set(remote, now.mono + 1s);
+  if (const auto at = session_due_.at(remote); !at || *at <= now.mono)
+    session_due_.set(remote, now.mono + 1s);
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kToldRoutes = 8192;       // what workers may hold because of us
-constexpr std::size_t kCorrectOneByOne = 512;   // more than these are flushed instead
-constexpr Duration kRefresh = 60s;              // how often a route in use renews its coordinates
+constexpr std::size_t kToldRoutes = 8192;      // what workers may hold because of us
+constexpr std::size_t kCorrectOneByOne = 512;  // more than these are flushed instead
+constexpr Duration kRefresh = 60s;             // how often a route in use renews its coordinates
 constexpr Duration kCostRecheck = 1s;
 /// The present next hop counts as this much cheaper: costs are never quite equal twice, and a new hop may have to be
 /// taught the way first.
@@ -17,9 +17,16 @@ static_assert(static_cast<int>(HopClass::direct_peer) == static_cast<int>(RouteC
 
 }  // namespace
 
-RouteFlow::RouteFlow(const NodeAddr& self, std::uint8_t ttl, link::Links& links, Tree& tree, BloomExchange& bloom,
-                     CoordCache& coords, RouteErrors& errors, DropCounters& drops)
-    : self_(self), ttl_(ttl), links_(links), tree_(tree), bloom_(bloom), coords_(coords), errors_(errors), drops_(drops),
+RouteFlow::RouteFlow(const NodeAddr& self, std::uint8_t ttl, link::Links& links, Tree& tree,
+                     BloomExchange& bloom, CoordCache& coords, RouteErrors& errors, DropCounters& drops)
+    : self_(self),
+      ttl_(ttl),
+      links_(links),
+      tree_(tree),
+      bloom_(bloom),
+      coords_(coords),
+      errors_(errors),
+      drops_(drops),
       told_(kToldRoutes) {}
 
 const wire::Path* RouteFlow::coords_of(const NodeAddr& remote) {
@@ -34,7 +41,8 @@ std::optional<NextHop> RouteFlow::next_hop(const NodeAddr& dest, const Path* des
   for (const auto& [addr, peer] : links_.peers()) {
     const double cost = reports_ ? reports_->cost(addr) : 1.0;
     const bool present = told && told->link == peer.link;
-    scratch_.push_back({addr, true, bloom_.may_reach(addr, key), present ? cost * kStay : cost, tree_.path_of(addr)});
+    scratch_.push_back(
+        {addr, true, bloom_.may_reach(addr, key), present ? cost * kStay : cost, tree_.path_of(addr)});
   }
   return find_next_hop(self_, tree_.path(), dest, dest_path, scratch_);
 }
@@ -75,8 +83,9 @@ std::optional<session::Hop> RouteFlow::hop_to(Instant now, const NodeAddr& dest,
 
 bool RouteFlow::send_datagram(Instant now, const NodeAddr& dest, Buffer payload, Outbox& out) {
   const auto hop = hop_to(now, dest, out);
-  if (!hop) return false;
-  if (payload.size() + wire::kEnvelopeHeader + wire::kFrameCost > wire::kMaxControlFrame) return drops_.add(Drop::over_link_mtu), false;
+  if (!hop) return unroutable_.insert(dest), false;
+  if (payload.size() + wire::kEnvelopeHeader + wire::kFrameCost > wire::kMaxControlFrame)
+    return drops_.add(Drop::over_link_mtu), false;
   Buffer message;
   wire::encode_envelope(message, {ttl_, hop->mtu, self_, dest, payload});
   stats_.originated.add(message.size());
@@ -84,9 +93,19 @@ bool RouteFlow::send_datagram(Instant now, const NodeAddr& dest, Buffer payload,
   return true;
 }
 
+std::vector<NodeAddr> RouteFlow::take_unroutable() {
+  std::vector<NodeAddr> out(unroutable_.begin(), unroutable_.end());
+  unroutable_.clear();
+  for (const NodeAddr& dest : out)
+    if (const CoordEntry* e = coords_.peek(dest, now_); e && e->path.back() != tree_.root())
+      coords_.erase(dest);
+  return out;
+}
+
 void RouteFlow::warm(Instant now, const NodeAddr& node, Path path) {
   if (path.empty() || node == self_) return;
-  if (const auto r = coords_.insert(node, std::move(path), CoordSource::hearsay, now); !r) drops_.add(r.error());
+  if (const auto r = coords_.insert(node, std::move(path), CoordSource::hearsay, now); !r)
+    drops_.add(r.error());
 }
 
 void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Outbox& out) {
@@ -97,7 +116,8 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   auto hop = hop_to(now, dest, out);
   const auto kind = wire::classify_session_payload(e->payload);
   // A signal may have been sent back this way for want of a better one.
-  if (hop && hop->link == from && kind && *kind == wire::SessionKind::signal) return drops_.add(Drop::no_route);
+  if (hop && hop->link == from && kind && *kind == wire::SessionKind::signal)
+    return drops_.add(Drop::no_route);
   if (hop && hop->link == from) {
     // Who sent it thinks that we are closer, and we think that they are: one of us has old coordinates, and the
     // datagram would go to and fro until its hop limit ends. Without ours, its source is asked for new ones.
@@ -115,7 +135,8 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   if (message.size() + wire::kFrameCost > (handshake ? wire::kMaxControlFrame : hop->mtu)) {
     stats_.drop_mtu_exceeded.add(message.size());
     drops_.add(Drop::over_link_mtu);
-    if (auto signal = errors_.too_big(e->from, dest, e->payload, hop->mtu, now)) send_signal(now, from, e->from, std::move(*signal), out);
+    if (auto signal = errors_.too_big(e->from, dest, e->payload, hop->mtu, now))
+      send_signal(now, from, e->from, std::move(*signal), out);
     return;
   }
   (void)wire::advance_envelope(message, hop->mtu);
@@ -124,8 +145,9 @@ void RouteFlow::forward(Instant now, LinkId from, bool ce, MutBytes message, Out
   if (mark) stats_.ce_forwarded.add(1);
   stats_.forwarded.add(message.size());
   const Choice* c = told_.get(dest);
-  Gauge* const by_class[] = {&stats_.route_tree_up,           &stats_.route_tree_down,       &stats_.route_tree_down_cross,
-                             &stats_.route_crosslink_descend, &stats_.route_crosslink_ascend, &stats_.route_direct_peer};
+  Gauge* const by_class[] = {&stats_.route_tree_up,          &stats_.route_tree_down,
+                             &stats_.route_tree_down_cross,  &stats_.route_crosslink_descend,
+                             &stats_.route_crosslink_ascend, &stats_.route_direct_peer};
   by_class[static_cast<std::size_t>(c ? c->how : HopClass::direct_peer)]->add(1);
   out.home(hop->home, SendLink{hop->link, Buffer(message.begin(), message.end()), mark});
 }

@@ -7,6 +7,8 @@
 /// Source   docs/spec/mesh.md part 4.
 #pragma once
 
+#include <set>
+
 #include "bloom/exchange.h"
 #include "crypto/identity.h"
 #include "link/links.h"
@@ -31,6 +33,10 @@ class RouteFlow final : public session::Surroundings {
   const wire::Path* coords_of(const NodeAddr& remote) override;
   std::optional<session::Hop> hop_to(Instant now, const NodeAddr& dest, Outbox& out) override;
   bool send_datagram(Instant now, const NodeAddr& dest, Buffer session_payload, Outbox& out) override;
+
+  /// Destinations that a datagram of our own found no way to since the last call: their coordinates are worth asking for
+  /// anew. Those of another root than ours, which can lead nowhere, are forgotten here.
+  std::vector<NodeAddr> take_unroutable();
 
   /// Passes a datagram on, or tells its source why not. `message` is the whole link message.
   void forward(Instant now, LinkId from, bool ce, MutBytes message, Outbox& out);
@@ -72,6 +78,7 @@ class RouteFlow final : public session::Surroundings {
   RouteErrors& errors_;
   DropCounters& drops_;
   const ReportFlow* reports_ = nullptr;
+  std::set<NodeAddr> unroutable_;
   Lru<NodeAddr, Choice> told_;
   std::vector<HopCandidate> scratch_;
   std::optional<Instant> recheck_at_;

@@ -127,6 +127,8 @@ void SessionFlow::take_events(Now now, Outbox& out) {
       for (const auto& p : u->packets) unreachable(now, p, out);
     }
   }
+  for (const NodeAddr& dest : routes_.take_unroutable())
+    if (identities_.find(dest)) lookups_.want(now, dest, out);
 }
 
 void SessionFlow::unreachable(Now now, Bytes packet, Outbox& out) {

@@ -40,7 +40,8 @@ class Step {
       assert(std::isfinite(peer.link_cost));
       // As parents are chosen: what the link costs, and a hop for each step that is left.
       const double total = peer.link_cost + static_cast<double>(d);
-      if (filtered_ == nullptr || std::tie(total, d, peer.addr) < std::tie(filtered_total_, filtered_distance_, filtered_->addr)) {
+      if (filtered_ == nullptr ||
+          std::tie(total, d, peer.addr) < std::tie(filtered_total_, filtered_distance_, filtered_->addr)) {
         filtered_ = &peer;
         filtered_distance_ = d;
         filtered_total_ = total;

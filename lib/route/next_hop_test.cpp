@@ -57,7 +57,8 @@ TEST(NextHop, AgreesWithEveryKnownAnswer) {
     const auto wanted = [&](const char* key) {
       return v[key].is_null() ? std::nullopt : std::optional(node(v[key].get<unsigned>()));
     };
-    if (v["name"] == "cost, then distance, then address") continue;  // the reference's ranking; ours is the next test
+    if (v["name"] == "cost, then distance, then address")
+      continue;  // the reference's ranking; ours is the next test
     EXPECT_EQ(filter_stage(own, dest, peers), wanted("bloom_stage"));
     EXPECT_EQ(greedy_stage(own, dest, peers), wanted("greedy_stage"));
     // The destination's own address is left out of the direct step here: the cases are about the two stages.

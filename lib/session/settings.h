@@ -39,10 +39,10 @@ constexpr Duration kRekeyDampening = 30s;     // after a peer's setup, or a fail
 constexpr Duration kDampeningOverride = 60s;  // forged setups can hold a rekey up no longer than this
 constexpr Duration kDrain = 10s;              // previous epoch still opens this long after its last frame
 constexpr Duration kReview = 2s;              // how often counters that workers write are looked at
-constexpr Duration kSilence = 6s;             // sending and hearing nothing for this long: agree on new keys, since
-                                              // the peer may have lost its; doubles each time, up to
-constexpr Duration kMaxSilence = 60s;         // this: some peers send no reports, and need not be asked for ever
-constexpr Duration kWarmupPace = 2s;  // standalone CoordsWarmup per destination, on request of signals
+constexpr Duration kSilence = 6s;      // sending and hearing nothing for this long: agree on new keys, since
+                                       // the peer may have lost its; doubles each time, up to
+constexpr Duration kMaxSilence = 60s;  // this: some peers send no reports, and need not be asked for ever
+constexpr Duration kWarmupPace = 2s;   // standalone CoordsWarmup per destination, on request of signals
 /// From the third message to the first data: the peer's core works it out beside its packet path, which would
 /// drop what overtakes it.
 constexpr Duration kSettle = 20ms;

@@ -205,7 +205,7 @@ def rekeys(kinds, seconds):
             peers = weft.ask("show_peers")["peers"]
             sessions = weft.ask("show_sessions")["sessions"]
             now = {"link": peers[0].get("our_session_index") if peers else None,
-                   "session": sessions[0].get("session_start_ms") if sessions else None}
+                   "session": sessions[0].get("current_k_bit") if sessions else None}
             for k, v in now.items():
                 if v is not None and last.get(k) not in (None, v):
                     flips[k] += 1

@@ -122,7 +122,7 @@ class Node:
         if os.path.exists(self.socket_path) and not self.kind.weft:
             os.unlink(self.socket_path)
         log = open(os.path.join(self.dir, "log"), "a")
-        env = dict(os.environ, RUST_LOG="info", **self.env)
+        env = {**os.environ, "RUST_LOG": "info", **self.env}
         self.proc = subprocess.Popen(self.argv(self.kind.daemon, "-c", self.config_path), stdout=log, stderr=log, env=env)
         log.close()
         if wait:
