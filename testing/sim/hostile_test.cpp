@@ -22,7 +22,6 @@ TEST(Hostile, AFloodOfRubbishChangesNothing) {
 
   SeededRng rng(41);
   constexpr int kFlood = 100'000;
-  std::uint64_t flood_bytes = 0;
   for (int i = 0; i < kFlood; ++i) {
     const Endpoint from = rng.below(2) == 0
                               ? w[0].endpoint()
@@ -49,7 +48,6 @@ TEST(Hostile, AFloodOfRubbishChangesNothing) {
           break;  // replayed as it was
       }
     }
-    flood_bytes += d.size();
     w.underlay().inject(from, w[1].endpoint(), d, 200us * i);
   }
   w.run_for(22s);

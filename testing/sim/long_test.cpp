@@ -27,7 +27,7 @@ RunReport must(const RunOptions& o) {
 
 TEST_F(Long, AThousandNodesForAMinuteInAMinute) {
   for (const char* shape : {"random", "geometric"}) {
-    const double begin = cpu_seconds();
+    [[maybe_unused]] const double begin = cpu_seconds();
     RunOptions o{
         .nodes = 1000, .topology = shape, .degree = shape[0] == 'g' ? 8.0 : 4.0, .lasts = 60s, .pairs = 200};
     const auto r = must(o);

@@ -61,7 +61,7 @@ TEST(NonceOracle, SeesACounterThatIsUsedTwiceInAnyOrder) {
   bytes[0] = 2;
   const crypto::AeadKey b(bytes);
   NonceOracle o;
-  for (const std::uint64_t c : {0, 1, 5, 3, 2, 4, 6}) o.sealed(a, c);
+  for (const std::uint64_t c : {0U, 1U, 5U, 3U, 2U, 4U, 6U}) o.sealed(a, c);
   o.sealed(b, 3);
   EXPECT_EQ(o.reused(), 0u);
   o.sealed(a, 3);
