@@ -112,11 +112,11 @@ def measure_chain(kind, seconds):
 
 
 def measure_rest(kind, seconds):
-    """A hub with ten neighbours, at rest."""
+    """A hub with ten neighbours, at rest, and what twenty more cost it."""
     with Lab("wb", {kind.name: kind}, default=kind.name) as lab:
         hub = lab.node("a")
         spokes = []
-        secrets = {f"s{i}": f"{i + 16:02x}" * 32 for i in range(10)}
+        secrets = {f"s{i}": f"{i + 16:02x}" * 32 for i in range(30)}
         import lab as labmod
         for name, secret in secrets.items():
             labmod.SECRETS[name] = secret
@@ -127,9 +127,9 @@ def measure_rest(kind, seconds):
             labmod.NPUBS[name] = keys[secret]
             lab.wire("a", name, dialers=name)
             spokes.append(lab.node(name))
+        names = list(secrets)
         lab.start(["a"])
-        alone = hub.rss_mib()
-        lab.start(sorted(secrets))
+        lab.start(names[:10])
         wait_for("ten links", 40, lambda: len(hub.ask("show_peers")["peers"]) == 10)
         time.sleep(12)
         cpu = hub.cpu_seconds()
@@ -137,8 +137,11 @@ def measure_rest(kind, seconds):
         time.sleep(max(15, seconds * 2))
         used = (hub.cpu_seconds() - cpu) / (time.monotonic() - begin)
         rss = hub.rss_mib()
+        lab.start(names[10:])
+        wait_for("thirty links", 40, lambda: len(hub.ask("show_peers")["peers"]) == 30)
+        time.sleep(8)
         return {"at rest, 10 peers: CPU, % of a core": 100 * used, "at rest, 10 peers: RSS, MiB": rss,
-                "each further peer, KiB": (rss - alone) * 1024 / 10}
+                "each further peer, KiB": (hub.rss_mib() - rss) * 1024 / 20}
 
 
 def weft_keys(kind, secrets):
