@@ -75,6 +75,21 @@ MetricsMode mode_of(config::MmpMode m) {
   return MetricsMode::full;
 }
 
+/// Of the transports that are up, in bytes; 0 when none is.
+std::uint16_t smallest_mtu(const std::vector<link::Transport>& transports) {
+  std::uint16_t mtu = 0;
+  for (const auto& t : transports)
+    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  return mtu;
+}
+
+auto is_peer(const PublicKey& key) {
+  return [key](const config::Peer& p) {
+    const auto k = crypto::parse_npub(p.npub);
+    return k && *k == key;
+  };
+}
+
 ReportFlow::Settings report_settings(const config::NodeSection& n) {
   return {mode_of(n.mmp.mode), mode_of(n.session_mmp.mode), {n.ecn.enabled, n.ecn.loss_threshold, n.ecn.etx_threshold}};
 }
@@ -118,9 +133,7 @@ Node::~Node() = default;
 
 void Node::start(Now now, Outbox& out) {
   started_up_ = true;
-  std::uint16_t mtu = 0;
-  for (const auto& t : links_.transports())
-    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  const std::uint16_t mtu = smallest_mtu(links_.transports());
   out.all(SetLocal{mtu == 0 ? std::uint16_t{1280} : mtu, config_.tun.enabled});
   rebuild_wanted(now, out);
   (void)tree_flow_.on_deadline(now, out);
@@ -259,9 +272,7 @@ void Node::on_kernel_drops(Now, std::uint64_t total, Outbox& out) { reports_.on_
 void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbox& out) {
   links_.set_transports(std::move(transports));
   if (!started_up_) return;
-  std::uint16_t mtu = 0;
-  for (const auto& t : links_.transports())
-    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  const std::uint16_t mtu = smallest_mtu(links_.transports());
   if (mtu != 0) out.all(SetLocal{mtu, config_.tun.enabled});
   peering_.on_network_change(now);
 }
@@ -438,10 +449,7 @@ Result<PublicKey, std::string> Node::add_peer(Now now, const config::Peer& peer,
   const auto key = crypto::parse_npub(peer.npub);
   if (!key) return bad(std::string(key.error()));
   if (identity_.is_me(*key)) return bad(std::string("that is this node's own key"));
-  const auto is_it = [&](const config::Peer& p) {
-    const auto k = crypto::parse_npub(p.npub);
-    return k && *k == *key;
-  };
+  const auto is_it = is_peer(*key);
   if (std::ranges::any_of(config_.peers, is_it)) return bad(std::string("this peer is in the configuration file already; change it there"));
   std::erase_if(kept_peers_, is_it);
   kept_peers_.push_back(peer);
@@ -454,10 +462,7 @@ Result<PublicKey, std::string> Node::add_peer(Now now, const config::Peer& peer,
 Result<PublicKey, std::string> Node::remove_peer(Now now, std::string_view who, Outbox& out) {
   const auto key = find_key(who);
   if (!key) return bad(key.error());
-  const auto is_it = [&](const config::Peer& p) {
-    const auto k = crypto::parse_npub(p.npub);
-    return k && *k == *key;
-  };
+  const auto is_it = is_peer(*key);
   if (std::erase_if(kept_peers_, is_it) == 0) {
     if (std::ranges::any_of(config_.peers, is_it))
       return bad(std::string("this peer is in the configuration file; remove it there and reload"));
