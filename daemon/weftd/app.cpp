@@ -13,6 +13,9 @@
 namespace weft::daemon {
 namespace {
 
+/// Control connections, files being read, event descriptors, queues of the interface.
+constexpr std::size_t kOtherDescriptors = 160;
+
 int fail(const std::string& why) {
   std::fprintf(stderr, "weftd: %s\n", why.c_str());
   return 1;
@@ -137,8 +140,10 @@ int run_app(const CommandLine& command_line) {
     log_start(*settings, *chosen, ports, interface, workers, log);
     Node node(node_options(*settings, ports, counts, log), chosen->identity.clone(), rng, log, started);
     // Not destroyed while the system's resolver holds its thread: nothing but memory hangs on it then.
-    auto control = std::make_unique<ControlThread>(ControlThread::Parts{
-        node, workers, ports, interface, *settings, *chosen, command_line.config_file, started, log});
+    auto control = std::make_unique<ControlThread>(
+        ControlThread::Parts{node, workers, ports, interface, *settings, *chosen,
+                             descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt),
+                             command_line.config_file, started, log});
     workers.start();
     code = control->run();
     workers.stop();

@@ -13,6 +13,7 @@
 #include "weftd/dns_socket.h"
 #include "weftd/perf_report.h"
 #include "weftd/resolver.h"
+#include "weftd/send_report.h"
 
 namespace weft::daemon {
 
@@ -39,6 +40,7 @@ struct ControlThread::Impl {
   void watch_network();
   void on_tick();
   void check_sleep(Now now);
+  void network_changed(Now now, Outbox& out);
   void report_perf();
   void reload();
   void reload_lists(bool even_unchanged);
@@ -50,7 +52,9 @@ struct ControlThread::Impl {
   boost::asio::steady_timer deadline{io}, tick{io}, flush{io}, stop{io}, network_quiet{io};
   boost::asio::posix::stream_descriptor workers_wake{io}, network_wake{io};
   Resolver resolver;
+  ConnectedUdp connected;
   Effects effects;
+  SendReport sends;
   Facts facts;
   DropCounters drops;
   io::Notifier notifier = io::Notifier::from_environment();

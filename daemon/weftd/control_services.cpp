@@ -49,7 +49,7 @@ std::string ControlThread::Impl::handle_request(std::string_view line) {
   std::string reply;
   Outbox out;
   control::Context context{p.node, io::clock_now(), out,
-                           view_of(facts, p.workers, effects, kernel_drop_events, drops)};
+                           view_of(facts, p.workers, effects, connected, kernel_drop_events, drops)};
   reply = control::handle_request(line, context);
   effects.carry_out(out);
   flush_inboxes();
@@ -92,8 +92,9 @@ void ControlThread::Impl::watch_network() {
           if (stopped || stopping) return;
           p.log(Level::info, "network", "addresses or routes changed; asking every link for a sign of life");
           Outbox out;
-          p.node.on_network_change(io::clock_now(), out);
+          network_changed(io::clock_now(), out);
           effects.carry_out(out);
+          flush_inboxes();
           arm();
         });
       }
@@ -118,6 +119,9 @@ void ControlThread::Impl::on_tick() {
   }
   p.node.on_kernel_drops(now, kernel_drops, out);
   effects.carry_out(out);
+  connected.on_tick(now.mono);
+  sends.look(now.mono, p.workers, connected.without_offload());
+  flush_inboxes();
   if (++ticks % kListsEvery == 0) reload_lists(false);
   report_perf();
   p.log.tick();
@@ -138,8 +142,16 @@ void ControlThread::Impl::check_sleep(Now now) {
   awake_clock = so_far;
   if (!slept) return;
   Outbox out;
-  p.node.on_network_change(now, out);
+  network_changed(now, out);
   effects.carry_out(out);
+}
+
+/// The sockets first: what the node says to its neighbours now must leave by the right one.
+void ControlThread::Impl::network_changed(Now now, Outbox& out) {
+  connected.on_network_change(now.mono);
+  for (const auto& port : p.ports)
+    for (const auto& s : port.sockets) s.hope_for_offload();
+  p.node.on_network_change(now, out);
 }
 
 void ControlThread::Impl::report_perf() {

@@ -37,10 +37,14 @@ ControlThread::Impl::Impl(Parts parts)
           [this](std::uint64_t ticket, const std::vector<Endpoint>& endpoints, const std::string& error) {
             step([&](Now now, Outbox& out) { p.node.on_resolved(now, ticket, endpoints, error, out); });
           }),
+      connected(
+          p.ports, p.settings.config.weft.dataplane.connected_udp, p.most_link_sockets,
+          [this](const Broadcast& command) { p.workers.to_all(command); }, p.log),
       effects(
-          p.workers, p.ports, p.mesh != nullptr ? &p.mesh->device.queues()[0] : nullptr,
+          p.workers, connected, p.ports, p.mesh != nullptr ? &p.mesh->device.queues()[0] : nullptr,
           p.settings.kept_peers_file,
           [this](std::uint64_t ticket, const std::string& host) { resolver.resolve(ticket, host); }, p.log),
+      sends(p.ports, p.log),
       facts{p.settings, p.identity, p.ports, p.mesh, p.started.unix_ms, {}, {}, {}, {}} {
   const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file,
                                                 &p.settings.deny_file};

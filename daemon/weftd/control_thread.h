@@ -23,6 +23,7 @@ class ControlThread {
     MeshInterface* mesh;  // may be null
     Settings& settings;
     const ChosenIdentity& identity;
+    std::size_t most_link_sockets;
     std::optional<std::string> config_file;  // as on the command line, for reloads
     Now started;
     SpdLog& log;

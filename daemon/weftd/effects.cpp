@@ -2,14 +2,17 @@
 
 #include <filesystem>
 
+#include "io/clock.h"
 #include "io/file.h"
 
 namespace weft::daemon {
 
 void Effects::carry_out(Outbox& out) {
   for (auto& effect : out.take()) {
-    if (auto* all = std::get_if<ToAll>(&effect)) workers_.to_all(all->command);
-    else if (auto* home = std::get_if<ToHome>(&effect))
+    if (auto* all = std::get_if<ToAll>(&effect)) {
+      connected_.pass(io::mono_now(), all->command);
+      workers_.to_all(all->command);
+    } else if (auto* home = std::get_if<ToHome>(&effect))
       workers_.to_home(home->home, std::move(home->command));
     else if (auto* encrypt = std::get_if<ToEncrypt>(&effect))
       workers_.to_encrypt(std::move(encrypt->command));

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "seam/outbox.h"
+#include "weftd/connected_udp.h"
 #include "weftd/workers.h"
 
 namespace weft::daemon {
@@ -16,9 +17,10 @@ class Effects {
   using Lookup = std::function<void(std::uint64_t ticket, const std::string& host)>;
 
   /// `tun` may be null.
-  Effects(Workers& workers, std::vector<UdpPort>& ports, io::TunQueue* tun, std::string kept_peers_file,
-          Lookup resolve, Log& log)
+  Effects(Workers& workers, ConnectedUdp& connected, std::vector<UdpPort>& ports, io::TunQueue* tun,
+          std::string kept_peers_file, Lookup resolve, Log& log)
       : workers_(workers),
+        connected_(connected),
         ports_(ports),
         stats_(ports.size()),
         tun_(tun),
@@ -35,6 +37,7 @@ class Effects {
   void keep_peers(const std::string& text);
 
   Workers& workers_;
+  ConnectedUdp& connected_;
   std::vector<UdpPort>& ports_;
   std::vector<PortStats> stats_;
   io::TunQueue* tun_;

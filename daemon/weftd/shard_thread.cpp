@@ -2,6 +2,9 @@
 
 #include <poll.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "io/clock.h"
 #include "offload/vnet_header.h"
 
@@ -108,12 +111,20 @@ DecryptThread::DecryptThread(ShardOptions o, io::TunQueue* tun, std::vector<UdpP
       io_{wire_, tun_, lanes_, this},
       batch_(kSocketSlots, kSocketBytes),
       ready_(ports.size(), false),
-      dead_(ports.size(), false) {
+      links_(poll_, 1 + ports.size(), WorkerId{static_cast<std::uint32_t>(number_)}) {
   reads_.reserve(kSocketSlots);
+  bool ok = poll_.add(waker_.fd(), 0);
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    if (!ports_[i].sockets.empty()) ok = poll_.add(ports_[i].sockets[number_].fd(), 1 + i) && ok;
+  if (!ok) throw std::system_error(ENOMEM, std::generic_category(), "event descriptor");
 }
 
 void DecryptThread::apply_commands() {
-  while (auto c = inbox_.pop()) shard_.apply(io::mono_now(), std::move(*c), io_);
+  while (auto c = inbox_.pop()) {
+    // What lies in the listening sockets came before what the new one will bring: they are looked at first.
+    if (links_.on_command(*c)) ready_.assign(ready_.size(), true);
+    shard_.apply(io::mono_now(), std::move(*c), io_);
+  }
 }
 
 bool DecryptThread::hand_over(WorkerId home, StrayBurst&& burst) {
@@ -130,17 +141,15 @@ void DecryptThread::take_strays() {
     }
 }
 
-void DecryptThread::receive(std::size_t port) {
-  auto& socket = ports_[port].sockets[number_];
+bool DecryptThread::receive(io::UdpSocket& socket, std::size_t port, bool& dead) {
   auto& stats = port_stats_[port];
   const auto status = socket.recv_batch(batch_);
   if (status != io::RecvStatus::ok) {
-    ready_[port] = false;
-    if (status == io::RecvStatus::would_block) return;
+    if (status == io::RecvStatus::would_block) return false;
     stats.recv_errors.add(1);
-    if (status != io::RecvStatus::gone) return pause();
-    dead_[port] = true;
-    return mark_broken();
+    if (status == io::RecvStatus::gone) dead = true;
+    else pause();
+    return false;
   }
   reads_.clear();
   std::uint64_t packets = 0, bytes = 0;
@@ -151,35 +160,61 @@ void DecryptThread::receive(std::size_t port) {
   }
   stats.packets_recv.add(packets);
   stats.bytes_recv.add(bytes);
-  stats.kernel_drops.set(socket.kernel_drops());
+  stats.kernel_drops.add(socket.new_kernel_drops());
   // Fewer than could have come: the socket was empty. Poll tells if that changes.
-  if (reads_.size() < batch_.slots()) ready_[port] = false;
+  const bool more = reads_.size() == batch_.slots();
   apply_commands();
   shard_.on_wire(io::mono_now(), ports_[port].info.id, reads_, io_);
+  return more;
+}
+
+void DecryptThread::receive_port(std::size_t port) {
+  if (ports_[port].sockets.empty()) {
+    ready_[port] = false;
+    return;
+  }
+  auto& socket = ports_[port].sockets[number_];
+  bool dead = false;
+  ready_[port] = false;  // before the commands of this turn, which may want another look
+  const bool more = receive(socket, port, dead);
+  if (more) ready_[port] = true;
+  links_.listening_read(ports_[port].info.id, !more);
+  if (!dead) return;
+  poll_.remove(socket.fd());
+  mark_broken();
+}
+
+bool DecryptThread::receive_link(LinkSocket& socket) {
+  bool dead = false;
+  const bool more = receive(socket.udp, socket.transport.value, dead);
+  if (dead) socket.trouble.store(EBADF, std::memory_order_relaxed);
+  return more;
 }
 
 void DecryptThread::run() {
-  std::vector<pollfd> fds(1 + ports_.size());
-  fds[0] = {waker_.fd(), POLLIN, 0};
-  for (std::size_t i = 0; i < ports_.size(); ++i)
-    fds[i + 1] = {ports_[i].sockets.empty() ? -1 : ports_[i].sockets[number_].fd(), POLLIN, 0};
+  const auto read = [this](LinkSocket& s) { return receive_link(s); };
   for (;;) {
     const bool last = stopping();
     apply_commands();
     take_strays();
+    if (links_.retiring()) links_.retire(io::mono_now(), read);
     bool more = false;
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      if (ready_[i]) receive(i);
+      if (ready_[i]) receive_port(i);
       more = more || ready_[i];
     }
+    more = links_.read_ready(read) || more;
     if (last) return;
-    for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (dead_[i]) fds[i + 1].fd = -1;
     waker_.prepare();
     const bool sleep = !more && inbox_.empty() && strays_.empty(number_) && !stopping();
-    if (::poll(fds.data(), fds.size(), sleep ? -1 : 0) > 0)
-      for (std::size_t i = 0; i < ports_.size(); ++i) ready_[i] = ready_[i] || fds[i + 1].revents != 0;
-    waker_.woke(fds[0].revents != 0);
+    bool woken = false;
+    const int patience = !sleep ? 0 : links_.retiring() ? links_.patience(io::mono_now()) : -1;
+    for (const auto tag : poll_.wait(patience)) {
+      if (tag == 0) woken = true;
+      else if (links_.is_tag(tag)) links_.ready(tag);
+      else ready_[tag - 1] = true;
+    }
+    waker_.woke(woken);
   }
 }
 

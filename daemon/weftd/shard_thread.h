@@ -14,6 +14,7 @@
 #include "dataplane/decrypt_shard.h"
 #include "dataplane/encrypt_shard.h"
 #include "weftd/lanes.h"
+#include "weftd/link_sockets.h"
 #include "weftd/sinks.h"
 
 namespace weft::daemon {
@@ -94,7 +95,10 @@ class DecryptThread final : public ShardThread, private StraySink {
   void run() override;
   void apply_commands();
   void take_strays();
-  void receive(std::size_t port);
+  /// One batch. False: nothing more is there for now.
+  bool receive(io::UdpSocket& socket, std::size_t port, bool& dead);
+  void receive_port(std::size_t port);
+  bool receive_link(LinkSocket& socket);
   bool hand_over(WorkerId home, StrayBurst&& burst) override;
 
   std::size_t number_;
@@ -108,7 +112,8 @@ class DecryptThread final : public ShardThread, private StraySink {
   io::RecvBatch batch_;
   std::vector<WireRead> reads_;
   std::vector<bool> ready_;  // by port: may have more to read
-  std::vector<bool> dead_;   // by port: of no use any more
+  io::PollSet poll_;         // tag 0: the waker; 1 + port: a listening socket; then the links'
+  LinkSockets links_;
 };
 
 }  // namespace weft::daemon

@@ -35,7 +35,8 @@ std::vector<control::TransportView> unsupported_transports(const config::Transpo
 }
 
 control::ShellView view_of(const Facts& f, const Workers& workers, const Effects& effects,
-                           std::uint64_t kernel_drop_events, DropCounters& shell_drops) {
+                           const ConnectedUdp& connected, std::uint64_t kernel_drop_events,
+                           DropCounters& shell_drops) {
   const auto& config = f.settings.config;
   control::ShellView v;
   v.version = WEFT_VERSION;
@@ -73,6 +74,8 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
     v.transports.push_back(std::move(t));
   }
   for (auto& t : unsupported_transports(config.transports)) v.transports.push_back(std::move(t));
+  v.connected_udp = connected.totals();
+  v.link_socket = [&connected](LinkId link) { return connected.view(link); };
   v.shards = workers.totals();
   v.kernel_drop_events = kernel_drop_events;
   v.encrypt_workers = workers.counts().encrypt;

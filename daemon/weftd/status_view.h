@@ -20,7 +20,8 @@ struct Facts {
 };
 
 control::ShellView view_of(const Facts& facts, const Workers& workers, const Effects& effects,
-                           std::uint64_t kernel_drop_events, DropCounters& shell_drops);
+                           const ConnectedUdp& connected, std::uint64_t kernel_drop_events,
+                           DropCounters& shell_drops);
 /// Sections of transports that do not exist yet: kind and name of each instance.
 std::vector<control::TransportView> unsupported_transports(const config::TransportsSection& t);
 

@@ -11,8 +11,8 @@ int clamp_buffer(std::uint64_t bytes) {
   return static_cast<int>(std::min(bytes, kMost));
 }
 
-Result<std::vector<io::UdpSocket>, std::string> open_group(const config::Udp& c, std::uint32_t count,
-                                                           std::vector<std::string>& warnings) {
+Result<void, std::string> open_group(const config::Udp& c, std::uint32_t count, UdpPort& port,
+                                     std::vector<std::string>& warnings) {
   const auto bind = Endpoint::parse(c.effective_bind());
   if (!bind) return bad("bind_addr \"" + std::string(c.effective_bind()) + "\" is not ADDRESS:PORT");
   io::UdpOptions o;
@@ -38,13 +38,35 @@ Result<std::vector<io::UdpSocket>, std::string> open_group(const config::Udp& c,
     if (!s) return bad(s.error().text);
     group.push_back(std::move(*s));
   }
-  if (count > 1)
-    if (const auto ok = group[0].steer_by_receiver_index(count); !ok)
-      return bad(ok.error().text + "; set weft.dataplane.decrypt_workers: 1");
-  return group;
+  // With one worker too: what is bound beside it later, for one link alone, must not be chosen for others.
+  const auto steered = group[0].steer_by_receiver_index(count);
+  if (!steered && count > 1) return bad(steered.error().text + "; set weft.dataplane.decrypt_workers: 1");
+  port.steered = steered.has_value();
+  port.options = o;
+  port.sockets = std::move(group);
+  return {};
 }
 
 }  // namespace
+
+std::string_view name_of(SendCause c) {
+  switch (c) {
+    case SendCause::offload:
+      return "offload";
+    case SendCause::too_big:
+      return "too_big";
+    case SendCause::unreachable:
+      return "unreachable";
+    case SendCause::buffer_full:
+      return "buffer_full";
+    case SendCause::own_socket:
+      return "own_socket";
+    case SendCause::other:
+    case SendCause::count_:
+      break;
+  }
+  return "other";
+}
 
 std::vector<UdpPort> open_udp_ports(const config::Config& config, std::uint32_t decrypt_workers,
                                     std::vector<std::string>& warnings) {
@@ -55,14 +77,13 @@ std::vector<UdpPort> open_udp_ports(const config::Config& config, std::uint32_t 
     p.info.name = instance.name.value_or("");
     p.info.mtu = instance.config.mtu;
     p.info.accepts = instance.config.accept_connections && !instance.config.outbound_only;
-    if (auto group = open_group(instance.config, decrypt_workers, warnings)) {
-      p.sockets = std::move(*group);
+    if (const auto ok = open_group(instance.config, decrypt_workers, p, warnings)) {
       p.info.local = p.sockets[0].local();
       p.info.up = true;
     } else {
       p.info.local = Endpoint::parse(instance.config.effective_bind()).value_or(Endpoint{});
       p.info.up = false;
-      p.trouble = group.error();
+      p.trouble = ok.error();
     }
     out.push_back(std::move(p));
   }

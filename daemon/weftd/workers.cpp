@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::daemon {
 namespace {
@@ -104,6 +105,23 @@ void Workers::add_port_stats(std::size_t port, control::TransportView& view) con
     view.mtu_exceeded += s.mtu_exceeded.get();
     view.kernel_drops += s.kernel_drops.get();
   }
+  for (std::size_t i = 0; i < kSendCauses; ++i) {
+    const auto t = send_trouble(port, static_cast<SendCause>(i));
+    view.send_troubles.push_back(
+        {name_of(static_cast<SendCause>(i)), t.count, t.error == 0 ? std::string() : std::strerror(t.error)});
+  }
+}
+
+Workers::Trouble Workers::send_trouble(std::size_t port, SendCause cause) const {
+  Trouble sum;
+  for (const auto& t : all_) {
+    const auto& s = t->port_stats()[port].troubles[static_cast<std::size_t>(cause)];
+    if (s.count.get() == 0) continue;
+    sum.count += s.count.get();
+    sum.error = static_cast<int>(s.error.get());
+    sum.link = LinkId{s.link.get()};
+  }
+  return sum;
 }
 
 std::uint64_t Workers::kernel_drops() const {

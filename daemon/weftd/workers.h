@@ -43,6 +43,13 @@ class Workers {
   /// Sums of one port over all threads, into `view`.
   void add_port_stats(std::size_t port, control::TransportView& view) const;
   std::uint64_t kernel_drops() const;
+  /// Sends of all workers on one port that did not go as they should.
+  struct Trouble {
+    std::uint64_t count = 0;
+    int error = 0;  // errno of one of the newest
+    LinkId link;    // towards
+  };
+  Trouble send_trouble(std::size_t port, SendCause cause) const;
   const WorkerCounts& counts() const { return counts_; }
 
  private:

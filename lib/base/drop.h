@@ -121,6 +121,8 @@ namespace weft {
   X(bad_offload, "interface handed over an impossible super-packet")                          \
   X(send_failed, "socket refused a datagram")                                                 \
   X(send_buffer_full, "socket buffer full")                                                   \
+  X(send_too_big, "frame larger than the system sends towards this peer")                     \
+  X(send_unreachable, "system has no way to the peer's address, or our own address is gone")  \
   X(firewalled, "refused by the mesh-side firewall")                                          \
   /* names and control */                                                                     \
   X(dns_malformed, "DNS query does not parse")                                                \

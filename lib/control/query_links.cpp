@@ -5,18 +5,24 @@ namespace {
 
 Json link_json(const View& v, LinkId link, TransportId transport, const Endpoint& to, bool outbound,
                std::string_view state, std::int64_t created_ms, const LinkStats* s) {
-  return {{"created_at_ms", created_ms},
-          {"direction", outbound ? "outbound" : "inbound"},
-          {"link_id", link.value},
-          {"remote_addr", to.text()},
-          {"state", state},
-          {"stats",
-           {{"bytes_recv", s ? s->bytes_recv.get() : 0U},
-            {"bytes_sent", s ? s->bytes_sent.get() : 0U},
-            {"last_recv_ms", s && s->frames_recv.get() != 0 ? v.unix_ms(s->last_recv.get()) : 0},
-            {"packets_recv", s ? s->frames_recv.get() : 0U},
-            {"packets_sent", s ? s->frames_sent.get() : 0U}}},
-          {"transport_id", transport.value}};
+  Json j = {{"created_at_ms", created_ms},
+            {"direction", outbound ? "outbound" : "inbound"},
+            {"link_id", link.value},
+            {"remote_addr", to.text()},
+            {"state", state},
+            {"stats",
+             {{"bytes_recv", s ? s->bytes_recv.get() : 0U},
+              {"bytes_sent", s ? s->bytes_sent.get() : 0U},
+              {"last_recv_ms", s && s->frames_recv.get() != 0 ? v.unix_ms(s->last_recv.get()) : 0},
+              {"packets_recv", s ? s->frames_recv.get() : 0U},
+              {"packets_sent", s ? s->frames_sent.get() : 0U}}},
+            {"transport_id", transport.value}};
+  if (s == nullptr || !v.shell.link_socket) return j;
+  const auto socket = v.shell.link_socket(link);
+  j["socket"] = socket.connected ? "connected" : "listening";
+  j["socket_why"] = socket.why.empty() ? Json(nullptr) : Json(socket.why);
+  j["local_addr"] = socket.local_addr.empty() ? Json(nullptr) : Json(socket.local_addr);
+  return j;
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "control/queries.h"
 
 namespace weft::control {
@@ -184,16 +186,48 @@ Answer show_drops(const View& v, const Params&) {
   return Json{{"drops", std::move(rows)}};
 }
 
+namespace {
+
+/// Over all transports, by cause.
+Json send_troubles_json(const View& v) {
+  std::map<std::string_view, SendTroubleView> sum;
+  for (const auto& transport : v.shell.transports)
+    for (const auto& t : transport.send_troubles) {
+      auto& s = sum[t.cause];
+      s.count += t.count;
+      if (!t.last_error.empty()) s.last_error = t.last_error;
+    }
+  Json out = Json::object();
+  for (const auto& [cause, s] : sum)
+    out[std::string(cause)] = {{"count", s.count},
+                               {"last_error", s.last_error.empty() ? Json(nullptr) : Json(s.last_error)}};
+  return out;
+}
+
+}  // namespace
+
 Answer show_dataplane(const View& v, const Params&) {
   const ShardTotals& t = v.shell.shards;
+  const ConnectedUdpView& c = v.shell.connected_udp;
   return Json{{"aead", v.shell.aead},
               {"burst_in", t.burst_in},
+              {"connected_udp",
+               {{"failed", c.failed},
+                {"moved", c.moved},
+                {"on", c.on},
+                {"open", c.open},
+                {"opened", c.opened},
+                {"readdressed", c.readdressed},
+                {"refused", c.refused},
+                {"silent", c.silent},
+                {"spoiled", c.spoiled}}},
               {"decrypt_workers", v.shell.decrypt_workers},
               {"encrypt_workers", v.shell.encrypt_workers},
               {"fragmented", t.fragmented},
               {"hairpinned", t.hairpinned},
               {"mss_clamped", t.mss_clamped},
               {"run_out", t.run_out},
+              {"send_troubles", send_troubles_json(v)},
               {"stages", stages_json(t)},
               {"strays", t.strays},
               {"too_big_sent", t.too_big_sent},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/drop.h"
@@ -36,6 +37,13 @@ struct ShardTotals {
   void add(const ForwardingStats& f);
 };
 
+/// Sends that did not go as they should, by cause; `count` in runs where nothing was lost, else in frames.
+struct SendTroubleView {
+  std::string_view cause;
+  std::uint64_t count = 0;
+  std::string last_error;  // the system's words for the newest; empty: none yet
+};
+
 struct TransportView {
   TransportId id;
   std::string kind = "udp";
@@ -47,6 +55,23 @@ struct TransportView {
   std::string trouble;    // why it is not up, e.g. "cannot bind 0.0.0.0:2121: address in use"
   std::uint64_t packets_sent = 0, bytes_sent = 0, packets_recv = 0, bytes_recv = 0;
   std::uint64_t send_errors = 0, recv_errors = 0, mtu_exceeded = 0, kernel_drops = 0;
+  std::vector<SendTroubleView> send_troubles;
+};
+
+/// Whether a link has a socket of its own, beside the transport's listening one that serves otherwise.
+struct LinkSocketView {
+  bool connected = false;
+  std::string local_addr;  // bound to; empty: none
+  std::string why;         // it has none
+};
+
+/// Links' own sockets, together. Counts since the start.
+struct ConnectedUdpView {
+  bool on = false;  // by configuration
+  std::uint64_t open = 0, opened = 0;
+  std::uint64_t moved = 0, readdressed = 0, silent = 0,
+                spoiled = 0;              // given up: peer moved, own address changed, …
+  std::uint64_t refused = 0, failed = 0;  // not opened: no descriptors left, other errors
 };
 
 /// A local socket that the mesh could reach.
@@ -82,6 +107,8 @@ struct ShellView {
   std::string dns_trouble;
 
   std::vector<TransportView> transports;
+  ConnectedUdpView connected_udp;
+  std::function<LinkSocketView(LinkId)> link_socket;  // empty: no such thing here
   ShardTotals shards;
   std::uint64_t kernel_drop_events = 0;
   std::uint32_t encrypt_workers = 0, decrypt_workers = 0;

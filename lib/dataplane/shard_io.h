@@ -28,8 +28,8 @@ inline WorkerId home_of(SessionIndex index, std::uint32_t decrypt_workers) {
 }
 
 struct SendOutcome {
-  std::size_t lost = 0;          // frames that did not leave, the last ones of the run; the shard counts them
-  Drop why = Drop::send_failed;  // or send_buffer_full
+  std::size_t lost = 0;          // frames that did not leave; the shard counts them, as if they were the run's last
+  Drop why = Drop::send_failed;  // or send_buffer_full, send_too_big, send_unreachable
 };
 
 class WireSink {

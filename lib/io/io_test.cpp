@@ -83,7 +83,9 @@ TEST(SendStatusOf, SeparatesWhatACallerMustTreatDifferently) {
   EXPECT_EQ(classify_send_error(ECONNREFUSED), SendStatus::unreachable);
   EXPECT_EQ(classify_send_error(ENETUNREACH), SendStatus::unreachable);
   EXPECT_EQ(classify_send_error(EBADF), SendStatus::gone);
-  EXPECT_EQ(classify_send_error(EPERM), SendStatus::other);
+  EXPECT_EQ(classify_send_error(EADDRNOTAVAIL), SendStatus::unreachable);
+  EXPECT_EQ(classify_send_error(EINVAL), SendStatus::unreachable);  // a source address that is gone
+  EXPECT_EQ(classify_send_error(EPERM), SendStatus::other);         // a packet filter
 }
 
 TEST_F(Files, ReadWithinABound) {

@@ -42,6 +42,11 @@ SendStatus classify_send_error(int error) {
     case ENETDOWN:
     case EADDRNOTAVAIL:
     case EAFNOSUPPORT:
+    case EINVAL:  // an IPv4 source address that this machine has no more
+    case EACCES:
+    case ENONET:
+    case EPROTO:  // ICMP said so
+    case ENOPROTOOPT:
       return SendStatus::unreachable;
     case EBADF:
     case ENOTSOCK:

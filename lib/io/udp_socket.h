@@ -14,6 +14,7 @@
 #include "base/endpoint.h"
 #include "io/failure.h"
 #include "io/fd.h"
+#include "io/offload_gate.h"
 
 namespace weft::io {
 
@@ -43,7 +44,7 @@ enum class SendStatus : std::uint8_t {
   would_block,  // wait until writable
   no_buffers,   // the queue below is full: wait a little, or drop
   too_big,      // larger than the path takes
-  unreachable,  // no route, refused by the far host, address gone: a matter of this destination
+  unreachable,  // no route, refused by the far host, our own address gone: a matter of this destination
   gone,         // the socket is of no use any more
   other,
 };
@@ -53,6 +54,16 @@ struct SendResult {
   SendStatus status = SendStatus::ok;
   std::size_t sent = 0;  // datagrams that left; the one at this position is what the status is about
   int error = 0;
+  int offload_error =
+      0;  // the kernel refused to segment a run for this reason: it went, or was tried, piece by piece
+};
+
+/// Says no in the kernel's place, so that tests meet every refusal.
+class SendFault {
+ public:
+  virtual ~SendFault() = default;
+  /// Asked before each send call: an errno is what the call returns without having happened; 0 lets it happen.
+  virtual int refuse(bool offloaded, std::size_t datagrams, std::size_t largest) = 0;
 };
 
 struct Datagram {
@@ -93,22 +104,6 @@ class RecvBatch {
   std::unique_ptr<State> state_;
 };
 
-/// A bool that several threads may read and write, and that moves with its owner.
-class Switch {
- public:
-  Switch() = default;
-  Switch(Switch&& o) noexcept : on_(bool(o)) {}
-  Switch& operator=(Switch&& o) noexcept { return *this = bool(o); }
-  Switch& operator=(bool on) noexcept {
-    on_.store(on, std::memory_order_relaxed);
-    return *this;
-  }
-  operator bool() const noexcept { return on_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> on_{false};
-};
-
 enum class RecvStatus : std::uint8_t { ok, would_block, gone, other };
 
 class UdpSocket {
@@ -121,11 +116,15 @@ class UdpSocket {
   /// Only `peer` from now on. Bind it to the listening sockets' address first (share_port on all of them).
   Result<void, Failure> connect(const Endpoint& peer);
   bool is_connected() const { return connected_; }
+  /// Takes no more datagrams from anybody: they go to the sockets beside it. What has arrived can still be read. Nobody
+  /// may send on it any more. False when the kernel would not.
+  bool park();
 
   /// Waits for nothing. `ok` means batch.received() is not empty.
   RecvStatus recv_batch(RecvBatch& batch);
   /// Datagrams of equal size, the last one not larger, to one destination, in one call where the kernel can;
-  /// singles otherwise and for what does not fit into one call. `to` is nullptr on a connected socket.
+  /// singles otherwise, for what does not fit into one call, and again at once for what the kernel refused to segment.
+  /// `to` is nullptr on a connected socket.
   SendResult send_segments(const Endpoint* to, std::span<const Bytes> datagrams);
   /// Datagrams of any size to any destinations. After a failure the caller goes on behind `sent`, or not.
   SendResult send_batch(std::span<const Datagram> datagrams);
@@ -133,12 +132,20 @@ class UdpSocket {
 
   int fd() const { return fd_.get(); }
   Endpoint local() const;
-  bool can_gso() const { return gso_; }
+  /// False also while a refusal makes it wait; it asks again by itself.
+  bool can_gso() const { return gso_ && gate_->open(); }
+  bool offload_refused() const { return gso_ && !gate_->open(); }
+  /// The network changed: what was refused may work now.
+  void hope_for_offload() const { gate_->hope(); }
+  /// For tests; nullptr takes it away. It must outlive the socket.
+  void inject(SendFault* fault) { fault_ = fault; }
   bool can_gro() const { return gro_; }
   /// Datagrams that the kernel dropped because nobody read in time; monotonic, as of the last received
   /// message.
   std::uint64_t kernel_drops() const { return drops_; }
-  /// The same, asked of the kernel now; for when nothing arrives any more.
+  /// How many more since the last time this was asked.
+  std::uint64_t new_kernel_drops() { return drops_ - std::exchange(drops_told_, drops_); }
+  /// All of them, asked of the kernel now; for when nothing arrives any more.
   std::uint64_t kernel_drops_now();
 
   /// Steers the group that shares this port: established frames (payload byte 0 is zero) to the socket number
@@ -156,12 +163,18 @@ class UdpSocket {
   Fd fd_;
   Endpoint::Family family_ = Endpoint::Family::none;
   bool connected_ = false;
-  Switch gso_;  // whichever thread sends may find out that the path cannot offload
+  bool gso_ = false;  // this kernel knows it
   bool gro_ = false;
+  std::unique_ptr<OffloadGate> gate_ =
+      std::make_unique<OffloadGate>();  // whichever thread sends may find a refusal
+  SendFault* fault_ = nullptr;
   std::uint32_t drops_seen_ = 0;
   std::uint64_t drops_ = 0;
+  std::uint64_t drops_told_ = 0;
 };
 
+/// The address that this machine would send from towards `peer` now; unset when there is no way. Sends nothing.
+Endpoint source_towards(const Endpoint& peer);
 /// errno of a send call as a status.
 SendStatus classify_send_error(int error);
 /// What this kernel can do, tried on a socket of its own.

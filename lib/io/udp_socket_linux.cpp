@@ -99,6 +99,24 @@ Result<void, Failure> UdpSocket::connect(const Endpoint& peer) {
   return {};
 }
 
+bool UdpSocket::park() {
+  // Connected to a port of our own address that nobody sends from. Closing instead would lose what arrives between the
+  // last read and the close, and a socket without a peer would take everybody's datagrams.
+  Endpoint nobody = local();
+  nobody.port = 1;
+  return nobody.is_set() && connect(nobody).has_value();
+}
+
+Endpoint source_towards(const Endpoint& peer) {
+  SockAddr addr;
+  const auto length = to_sockaddr(peer, addr);
+  if (length == 0) return {};
+  const Fd fd(socket(addr.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd || ::connect(fd.get(), &addr.any, length) != 0) return {};
+  socklen_t size = sizeof addr;
+  return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
+}
+
 Endpoint UdpSocket::local() const {
   SockAddr addr;
   socklen_t length = sizeof addr;

@@ -3,28 +3,44 @@
 
 #include <cerrno>
 
+#include "io/clock.h"
 #include "io/sockaddr.h"
 #include "io/udp_socket.h"
 
 namespace weft::io {
 namespace {
 
-// Errors that belong to an earlier datagram of a connected socket: reported once, and then gone. The datagram
-// at hand was not sent.
+// Errors that may belong to an earlier datagram of a connected socket (an ICMP message came back): reported once, and
+// then gone. The datagram at hand was not sent.
 bool is_pending_error(int error) {
   return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
-         error == EPROTO || error == ENOPROTOOPT || error == EACCES;
+         error == EPROTO || error == ENOPROTOOPT || error == EACCES || error == EMSGSIZE;
+}
+
+// Refusals of one segmented run that say nothing about its datagrams: too large a segment for the path (EINVAL,
+// EMSGSIZE), or no offload on this path at all.
+bool is_offload_refusal(int error) {
+  return error == EINVAL || error == EMSGSIZE || error == EIO || error == EOPNOTSUPP || error == ENOPROTOOPT;
+}
+bool is_about_size(int error) { return error == EINVAL || error == EMSGSIZE; }
+
+// How often one datagram is tried again because of errors that came back for earlier ones; one that stays is its own.
+constexpr int kPendingErrors = 2;
+
+int as_errno(int refusal) {
+  errno = refusal;
+  return -1;
 }
 
 // Calls `fill(i, name, iov)` for each datagram; fill gives the length of the name, or -1 for a name of
 // another family.
 template <class Fill>
-SendResult send_many(int fd, bool connected, std::size_t count, Fill fill) {
+SendResult send_many(int fd, bool connected, SendFault* fault, std::size_t count, Fill fill) {
   std::array<mmsghdr, kMaxSendBatch> messages;
   std::array<iovec, kMaxSendBatch> parts;
   std::array<SockAddr, kMaxSendBatch> names;
   SendResult result;
-  bool retried = false;
+  int pending = 0;
   while (result.sent < count) {
     unsigned n = 0;
     for (; n < kMaxSendBatch && result.sent + n < count; ++n) {
@@ -37,17 +53,16 @@ SendResult send_many(int fd, bool connected, std::size_t count, Fill fill) {
       messages[n].msg_hdr.msg_iovlen = 1;
     }
     if (n == 0) return {SendStatus::unreachable, result.sent, EAFNOSUPPORT};
-    const int done = sendmmsg(fd, messages.data(), n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const int refusal = fault == nullptr ? 0 : fault->refuse(false, n, parts[0].iov_len);
+    const int done =
+        refusal != 0 ? as_errno(refusal) : sendmmsg(fd, messages.data(), n, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (done > 0) {
       result.sent += static_cast<std::size_t>(done);
-      retried = false;
+      pending = 0;
       continue;
     }
     if (errno == EINTR) continue;
-    if (connected && !retried && is_pending_error(errno)) {
-      retried = true;
-      continue;
-    }
+    if (connected && pending++ < kPendingErrors && is_pending_error(errno)) continue;
     return {classify_send_error(errno), result.sent, errno};
   }
   return result;
@@ -142,20 +157,22 @@ SendResult UdpSocket::send_singles(const Endpoint* to, std::span<const Bytes> da
   const int length = to == nullptr           ? 0
                      : to->family != family_ ? -1
                                              : static_cast<int>(to_sockaddr(*to, name));
-  return send_many(fd_.get(), connected_, datagrams.size(), [&](std::size_t i, SockAddr& n, iovec& part) {
-    if (length > 0) n = name;
-    part = to_iovec(datagrams[i]);
-    return length;
-  });
+  return send_many(fd_.get(), connected_, fault_, datagrams.size(),
+                   [&](std::size_t i, SockAddr& n, iovec& part) {
+                     if (length > 0) n = name;
+                     part = to_iovec(datagrams[i]);
+                     return length;
+                   });
 }
 
 SendResult UdpSocket::send_batch(std::span<const Datagram> datagrams) {
-  return send_many(fd_.get(), connected_, datagrams.size(), [&](std::size_t i, SockAddr& name, iovec& part) {
-    const Datagram& d = datagrams[i];
-    part = to_iovec(d.data);
-    if (!d.to.is_set()) return 0;
-    return d.to.family != family_ ? -1 : static_cast<int>(to_sockaddr(d.to, name));
-  });
+  return send_many(fd_.get(), connected_, fault_, datagrams.size(),
+                   [&](std::size_t i, SockAddr& name, iovec& part) {
+                     const Datagram& d = datagrams[i];
+                     part = to_iovec(d.data);
+                     if (!d.to.is_set()) return 0;
+                     return d.to.family != family_ ? -1 : static_cast<int>(to_sockaddr(d.to, name));
+                   });
 }
 
 SendResult UdpSocket::send_segments(const Endpoint* to, std::span<const Bytes> datagrams) {
@@ -169,11 +186,15 @@ SendResult UdpSocket::send_segments(const Endpoint* to, std::span<const Bytes> d
            total + left[n].size() <= kMaxUdpPayload)
       if (total += left[n].size(); left[n++].size() < size) break;
     // n is 0 only for a datagram that no call can carry; singles report it.
-    const bool offload = gso_ && n > 1 && size > 0;
+    const bool offload = gso_ && n > 1 && size > 0 && (gate_->open_for(size) || gate_->ask(mono_now()));
     const auto r =
         offload ? send_run(to, left.first(n)) : send_singles(to, left.first(std::max<std::size_t>(n, 1)));
     all.sent += r.sent;
-    if (r.status != SendStatus::ok) return {r.status, all.sent, r.error};
+    if (r.offload_error != 0) all.offload_error = r.offload_error;
+    if (r.status == SendStatus::ok) continue;
+    all.status = r.status;
+    all.error = r.error;
+    return all;
   }
   return all;
 }
@@ -205,17 +226,23 @@ SendResult UdpSocket::send_run(const Endpoint* to, std::span<const Bytes> run) {
   const auto segment = static_cast<std::uint16_t>(run[0].size());
   std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
   int error = 0;
-  for (int tries = 0; tries < 4; ++tries) {
-    if (sendmsg(fd_.get(), &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return {SendStatus::ok, run.size(), 0};
+  for (int tries = 0, pending = 0; tries < 8; ++tries) {
+    const int refusal = fault_ == nullptr ? 0 : fault_->refuse(true, run.size(), run[0].size());
+    if ((refusal != 0 ? as_errno(refusal) : sendmsg(fd_.get(), &m, MSG_DONTWAIT | MSG_NOSIGNAL)) >= 0) {
+      if (!gate_->open_for(segment)) gate_->worked();
+      return {SendStatus::ok, run.size(), 0};
+    }
     error = errno;
-    if (error != EINTR && !(connected_ && tries == 0 && is_pending_error(error))) break;
+    if (error != EINTR && !(connected_ && is_pending_error(error) && pending++ < kPendingErrors)) break;
   }
-  // EINVAL and EMSGSIZE can mean that a segment is larger than the path takes, EIO and the rest that this
-  // path cannot offload: singles tell the two apart, and get through where offload does not.
-  const bool unsupported = error == EIO || error == EOPNOTSUPP || error == ENOPROTOOPT;
-  if (!unsupported && error != EINVAL && error != EMSGSIZE) return {classify_send_error(error), 0, error};
-  const auto r = send_singles(to, run);
-  if (unsupported && r.status == SendStatus::ok) gso_ = false;
+  if (!is_offload_refusal(error)) return {classify_send_error(error), 0, error};
+  // Singles get through where offload does not, and tell whether the datagrams themselves are at fault.
+  auto r = send_singles(to, run);
+  if (r.status != SendStatus::ok && r.sent == 0) return r;
+  r.offload_error = error;
+  // One destination's narrow path says nothing about the others that an unconnected socket serves.
+  if (!is_about_size(error)) gate_->refused(0, mono_now());
+  else if (connected_) gate_->refused(segment, mono_now());
   return r;
 }
 

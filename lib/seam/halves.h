@@ -41,6 +41,13 @@ using SendKeyRef = std::shared_ptr<SendKey>;
 /// How the route to a next hop was chosen; the names of the forwarding counters.
 enum class HopClass : std::uint8_t { tree_up, tree_down, tree_down_cross, crosslink_descend, crosslink_ascend, direct_peer };
 
+/// A socket that serves one link alone. The shell makes it and knows what it is; whoever holds the pointer may send, and
+/// it is closed after the last one let go.
+class PathSocket {
+ public:
+  virtual ~PathSocket() = default;
+};
+
 /// Sending state of a link: everything a worker needs to seal a frame and hand it to a socket.
 struct LinkSend {
   LinkId link;
@@ -56,6 +63,7 @@ struct LinkSend {
   bool same_kind = false;        // the peer is weft: it has the wide replay window
   WorkerId home;                 // decrypt worker that receives from this link
   std::shared_ptr<LinkStats> stats;
+  std::shared_ptr<PathSocket> socket{};  // null: the listening socket serves. The core leaves it so, the shell fills it in
 };
 
 /// Receiving half of one link epoch.

@@ -59,8 +59,8 @@ def wait_for(what, seconds, probe, every=0.1):
 class Kind:
     """What runs in a node: its daemon, and how its files are named."""
 
-    def __init__(self, name, daemon, weft=True):
-        self.name, self.daemon, self.weft = name, daemon, weft
+    def __init__(self, name, daemon, weft=True, wrap=()):
+        self.name, self.daemon, self.weft, self.wrap = name, daemon, weft, wrap  # wrap: a command that becomes the daemon
 
 
 class Node:
@@ -123,7 +123,7 @@ class Node:
             os.unlink(self.socket_path)
         log = open(os.path.join(self.dir, "log"), "a")
         env = {**os.environ, "RUST_LOG": "info", **self.env}
-        self.proc = subprocess.Popen(self.argv(self.kind.daemon, "-c", self.config_path), stdout=log, stderr=log, env=env)
+        self.proc = subprocess.Popen(self.argv(*self.kind.wrap, self.kind.daemon, "-c", self.config_path), stdout=log, stderr=log, env=env)
         log.close()
         if wait:
             wait_for(f"{self.letter} answering on its control socket", 10, self.alive)
