@@ -36,7 +36,7 @@ def script(path, title, rows, metrics, unit, logarithmic):
         "$data << EOD", *data, "EOD",
         "set terminal svg size 900,420 dynamic background rgb 'white' font 'Helvetica,12'", f"set output '{path}'",
         f"set title '{title}'", f"set ylabel '{unit}'", scale, "set style data histogram", "set style histogram errorbars gap 1 lw 1",
-        "set style fill solid 0.9 border lt -1", "set boxwidth 0.9", "set grid ytics", "set key top right", "set xtics rotate by -25",
+        "set style fill solid 0.9 border lt -1", "set boxwidth 0.9", "set grid ytics", "set key outside top center horizontal", "set xtics rotate by -25",
         "set bars 0.4", "plot " + bars, ""])
 
 
