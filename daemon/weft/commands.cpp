@@ -11,6 +11,7 @@
 
 #include "io/rng_os.h"
 #include "weft/client.h"
+#include "weft/config_reference.h"
 #include "weft/keygen.h"
 #include "weft/pages.h"
 #include "weft/ping.h"
@@ -122,6 +123,20 @@ int make_key(const Options& o) {
   return kDone;
 }
 
+int reference_of_keys(const Options& o) {
+  const auto keys = matching_keys(config::describe(), o.what);
+  if (keys.empty()) return fail("no key is called " + o.what + "; weft config reference lists all");
+  if (!o.json) {
+    std::cout << config_reference(keys, page().style);
+    return kDone;
+  }
+  Json all = Json::array();
+  for (const auto& k : keys)
+    all.push_back({{"key", k.key}, {"default", k.default_}, {"allowed", k.allowed}, {"meaning", k.meaning}});
+  print_json(all);
+  return kDone;
+}
+
 int version(const Options& o) {
   if (o.json) print_json({{"version", WEFT_VERSION}});
   else std::cout << "weft " WEFT_VERSION "\n";
@@ -140,7 +155,9 @@ class Commands {
     app_.require_subcommand(1);
     app_.fallthrough();
     app_.set_version_flag("-V,--version", "weft " WEFT_VERSION);
-    app_.add_option("-s,--socket", o_.socket, "Control socket of the daemon")->capture_default_str();
+    app_.add_option("-s,--socket", o_.socket,
+                    "Control socket of the daemon, instead of the first that is found")
+        ->type_name("PATH");
     app_.add_flag("--json", o_.json, "Print the daemon's answer as JSON");
     app_.footer("Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status).");
     looking();
@@ -152,6 +169,11 @@ class Commands {
   CLI::App* add(CLI::App& to, const char* name, const char* help, std::function<int()> act) {
     CLI::App* c = to.add_subcommand(name, help);
     c->callback([this, act = std::move(act)] { code_ = act(); });
+    return c;
+  }
+  CLI::App* group(const char* name, const char* help) {
+    CLI::App* c = app_.add_subcommand(name, help);
+    c->require_subcommand(1);
     return c;
   }
   void table(const char* name, const char* help, const char* command,
@@ -232,12 +254,15 @@ class Commands {
     keys->add_option("-d,--dir", o_.dir, "Folder for weft.key and weft.pub")->capture_default_str();
     keys->add_flag("-f,--force", o_.force, "Replace a key that is there");
     keys->add_flag("-s,--stdout", o_.to_stdout, "Print secret and npub, write nothing");
+    auto* reference =
+        add(*group("config", "The configuration file"), "reference",
+            "Every key, its default and what it means", [this] { return reference_of_keys(o_); });
+    reference->add_option("KEY", o_.what, "Only this key or section, for example node.limits or mtu");
     add(app_, "version", "The version of this program", [this] { return version(o_); });
   }
 
   void peers() {
-    CLI::App* peer = app_.add_subcommand("peer", "Neighbours that are wanted, kept across restarts");
-    peer->require_subcommand(1);
+    CLI::App* peer = group("peer", "Neighbours that are wanted, kept across restarts");
     auto* to_add = add(*peer, "add", "Want a peer: dialled now, and again whenever it is lost", [this] {
       Json params = {{"npub", o_.peer}, {"addresses", o_.addresses}, {"transport", o_.transport}};
       if (!o_.alias.empty()) params["alias"] = o_.alias;
@@ -260,8 +285,7 @@ class Commands {
   }
 
   void asking_for_numbers() {
-    CLI::App* stats = app_.add_subcommand("stats", "An hour of seconds, a day of minutes");
-    stats->require_subcommand(1);
+    CLI::App* stats = group("stats", "An hour of seconds, a day of minutes");
     add(*stats, "list", "What is recorded", [this] {
       return print(o_, "show_stats_list", nullptr, [](const Json& d) { return page().stats_list(d); });
     });
@@ -304,6 +328,14 @@ int run(int argc, char** argv) {
     return fail(e.what());
   }
   return code;
+}
+
+void with_commands(const std::function<void(const CLI::App&)>& look) {
+  CLI::App app{"", "weft"};
+  Options options;
+  int code = kDone;
+  const Commands commands(app, options, code);
+  look(app);
 }
 
 }  // namespace weft::cli

@@ -1,12 +1,14 @@
 #include "weftd/app.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "config/validate.h"
 #include "io/clock.h"
+#include "io/privileges.h"
 #include "io/rng_os.h"
 #include "weftd/control_thread.h"
 
@@ -104,6 +106,21 @@ void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<Ud
         "the mesh address or on ::");
 }
 
+/// Before there are other threads: they inherit what is left.
+void give_up_privileges(const Settings& s, const std::vector<UdpPort>& ports,
+                        const std::string& control_socket, SpdLog& log) {
+  constexpr std::uint16_t kFirstForEverybody = 1024;
+  io::Needs needs;
+  needs.net_raw = !s.config.transports.ethernet.empty();
+  for (const auto& p : ports) needs.low_ports = needs.low_ports || p.info.local.port < kFirstForEverybody;
+  needs.folders = {s.config_dir, s.state_dir};
+  if (const auto slash = control_socket.rfind('/'); slash != std::string::npos)
+    needs.folders.push_back(control_socket.substr(0, slash));
+  const auto left = io::limit_privileges(needs);
+  if (left) log.always(Level::info, fmt::format("running as user {} with {}", geteuid(), *left));
+  else log.always(Level::warn, "privileges are not given up: " + left.error().text);
+}
+
 }  // namespace
 
 int run_app(const CommandLine& command_line) {
@@ -144,6 +161,8 @@ int run_app(const CommandLine& command_line) {
         ControlThread::Parts{node, workers, ports, interface, *settings, *chosen,
                              descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt),
                              command_line.config_file, started, log});
+    control->open();
+    give_up_privileges(*settings, ports, control->control_socket(), log);
     workers.start();
     code = control->run();
     workers.stop();

@@ -14,6 +14,7 @@
 #include "weftd/perf_report.h"
 #include "weftd/resolver.h"
 #include "weftd/send_report.h"
+#include "weftd/watchdog.h"
 
 namespace weft::daemon {
 
@@ -21,6 +22,7 @@ struct ControlThread::Impl {
   explicit Impl(Parts parts);
 
   // control_thread.cpp: the loop
+  void open();
   int run();
   /// One turn of the node; its effects are carried out and its deadline is awaited afterwards.
   template <class F>
@@ -58,6 +60,7 @@ struct ControlThread::Impl {
   Facts facts;
   DropCounters drops;
   io::Notifier notifier = io::Notifier::from_environment();
+  Watchdog watchdog{notifier, p.workers.all()};
   std::optional<io::NetMonitor> network;
   std::optional<ControlSocket> socket;
   std::optional<DnsSocket> dns;

@@ -125,7 +125,9 @@ void ControlThread::Impl::on_tick() {
   if (++ticks % kListsEvery == 0) reload_lists(false);
   report_perf();
   p.log.tick();
-  if (notifier.watchdog_interval()) notifier.watchdog();
+  if (const auto stuck = watchdog.tick(); !stuck.empty())
+    p.log.always(Level::error,
+                 "worker " + stuck + " does not move; the service manager's watchdog hears no more of us");
   armed.reset();  // look again: our clock may have run while Asio's stood still
   arm();
   tick.expires_after(kTick);

@@ -160,7 +160,7 @@ void ControlThread::Impl::wait_for_goodbyes(Instant until) {
   });
 }
 
-int ControlThread::Impl::run() {
+void ControlThread::Impl::open() {
   // Asio may own a descriptor for as long as it waits, so these two are copies.
   workers_wake.assign(::dup(p.workers.control_waker().fd()));
   for (const int s : {SIGTERM, SIGINT, SIGHUP}) signals.add(s);
@@ -171,10 +171,13 @@ int ControlThread::Impl::run() {
   open_control_socket();
   open_dns();
   watch_network();
+}
+
+int ControlThread::Impl::run() {
   watch_workers();
   step([&](Now now, Outbox& out) { p.node.start(now, out); });
   on_tick();
-  notifier.ready("connected to the mesh as " + p.node.identity().npub());
+  notifier.ready("running as " + p.node.identity().npub());
   io.run();
   socket.reset();
   dns.reset();
@@ -183,7 +186,9 @@ int ControlThread::Impl::run() {
 
 ControlThread::ControlThread(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
 ControlThread::~ControlThread() = default;
+void ControlThread::open() { impl_->open(); }
 int ControlThread::run() { return impl_->run(); }
+std::string ControlThread::control_socket() const { return impl_->facts.control_socket; }
 bool ControlThread::resolver_hangs() const { return impl_->resolver.pending() > 0; }
 
 }  // namespace weft::daemon

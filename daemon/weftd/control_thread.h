@@ -31,8 +31,13 @@ class ControlThread {
   explicit ControlThread(Parts parts);
   ~ControlThread();
 
+  /// Control socket, name responder, signals: all that run() needs from the system. Before other threads start, so that
+  /// privileges can be given up in between.
+  void open();
   /// 0: asked to end. 1: the packet path broke; the log says how.
   int run();
+  /// Path of the open control socket; empty when there is none.
+  std::string control_socket() const;
   /// A name look-up still hangs in the system's resolver, which cannot be called off.
   bool resolver_hangs() const;
 

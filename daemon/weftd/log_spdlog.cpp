@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "io/clock.h"
+#include "io/privileges.h"
 
 namespace weft::daemon {
 namespace {
@@ -55,7 +56,7 @@ struct SpdLog::Sink {
 
 SpdLog::SpdLog(Level least) : sink_(std::make_unique<Sink>()), least_(least) {
   sink_->journal = std::getenv("JOURNAL_STREAM") != nullptr;
-  sink_->pool = std::make_shared<spdlog::details::thread_pool>(kQueue, 1);
+  sink_->pool = std::make_shared<spdlog::details::thread_pool>(kQueue, 1, io::drop_thread_privileges);
   sink_->logger =
       std::make_shared<spdlog::async_logger>("weftd", std::make_shared<spdlog::sinks::stderr_sink_mt>(),
                                              sink_->pool, spdlog::async_overflow_policy::overrun_oldest);

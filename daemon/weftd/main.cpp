@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "weftd/app.h"
+#include "weftd/command_line.h"
 
 namespace {
 
@@ -22,19 +23,14 @@ void hold_signals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"weft: the mesh daemon", "weftd"};
+  CLI::App app{"", "weftd"};
   weft::daemon::CommandLine command_line;
-  std::string file;
-  auto* config = app.add_option("-c,--config", file, "Load exactly this file instead of the search path")
-                     ->type_name("FILE");
-  app.add_flag("--check", command_line.check, "Check the configuration and exit");
-  app.set_version_flag("-V,--version", std::string("weftd ") + WEFT_VERSION);
+  weft::daemon::add_options(app, command_line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kMisuse;
   }
-  if (*config) command_line.config_file = file;
   hold_signals();
   try {
     return weft::daemon::run_app(command_line);

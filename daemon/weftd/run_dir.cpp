@@ -39,11 +39,18 @@ std::optional<gid_t> weft_group() {
   return g == nullptr ? std::nullopt : std::optional(g->gr_gid);
 }
 
+/// Whether the group is right now. Nothing is asked of the system when it is already: a service may not be allowed to.
+bool give_to_group(const std::string& path) {
+  const auto g = weft_group();
+  struct stat s {};
+  if (!g || (stat(path.c_str(), &s) == 0 && s.st_gid == *g)) return true;
+  return chown(path.c_str(), static_cast<uid_t>(-1), *g) == 0;
+}
+
 /// Group and mode of a folder that is ours to decide over: made by us, or the system's own for weft.
 void own_dir(const std::string& dir) {
   if (dir == tmp_dir()) return;
-  const auto g = weft_group();
-  if (g && chown(dir.c_str(), static_cast<uid_t>(-1), *g) != 0) return;
+  if (!give_to_group(dir)) return;
   if (chmod(dir.c_str(), 0750) != 0) return;
 }
 
@@ -104,8 +111,7 @@ Result<SocketFile, std::string> SocketFile::listen(const std::string& path) {
   umask(before);
   if (!bound) return bad(io::os_failure(error, "control socket " + path).text);
   f.path_ = path;
-  if (const auto g = weft_group(); g && chown(path.c_str(), static_cast<uid_t>(-1), *g) != 0)
-    return bad(io::os_failure(errno, "group of " + path).text);
+  if (!give_to_group(path)) return bad(io::os_failure(errno, "group of " + path).text);
   if (chmod(path.c_str(), in_tmp ? 0700 : 0770) != 0)
     return bad(io::os_failure(errno, "mode of " + path).text);
   struct stat s {};

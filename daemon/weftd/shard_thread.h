@@ -39,9 +39,23 @@ class ShardThread {
   /// The interface was deleted, or a descriptor is of no use any more: this worker reads nothing there.
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
+  /// For the watchdog: an awake thread answers with its next turn, a sleeping one is woken.
+  void ask_for_sign_of_life() {
+    asked_.fetch_add(1, std::memory_order_relaxed);
+    waker_.wake();
+  }
+  bool has_answered() const {
+    return answered_.load(std::memory_order_relaxed) == asked_.load(std::memory_order_relaxed);
+  }
+  const std::string& name() const { return name_; }
+
  protected:
   virtual void run() = 0;
-  bool stopping() const { return stop_.load(std::memory_order_acquire); }
+  /// Looked at once a turn, and between Waker::prepare() and sleep; each look is the sign of life.
+  bool stopping() {
+    answered_.store(asked_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return stop_.load(std::memory_order_acquire);
+  }
   void mark_broken() {
     broken_.store(true, std::memory_order_relaxed);
     control_.wake();
@@ -57,6 +71,8 @@ class ShardThread {
   std::string name_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> broken_{false};
+  std::atomic<std::uint32_t> asked_{0};     // control thread
+  std::atomic<std::uint32_t> answered_{0};  // this thread
   std::thread thread_;
 };
 

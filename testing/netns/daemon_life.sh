@@ -10,22 +10,20 @@ node_keys a b
 
 # ---- nothing configured ------------------------------------------------------------------------------------------------
 mkdir -p "$SCRATCH/empty" "$SCRATCH/state" "$SCRATCH/run"
+# With a /run and an /etc/weft of its own, so that a weft of this machine is neither seen nor disturbed.
 bare() { cd "$SCRATCH/empty" && exec ip netns exec "$PREFIX-a" env -i PATH="$PATH" HOME="$SCRATCH/empty" \
-           STATE_DIRECTORY="$SCRATCH/state" "$WEFTD"; }
-if [ -e /etc/weft/weft.yaml ] || [ -e /run/weft/control.sock ]; then
-  echo "skipped no file at all: this machine has a weft of its own"
-else
-  bare > "$SCRATCH/bare.log" 2>&1 &
-  NODE_PID[bare]=$!
-  check "no file: the interface is there" wait_until 10 in_ns a ip link show weft0
-  check "no file: UDP 2121 is open for IPv4 and IPv6" wait_until 5 test 2 = "$(in_ns a cat /proc/net/udp /proc/net/udp6 | grep -c ':0849 ' | sed 's/[2-9][0-9]*/2/')"
-  check "no file: names are answered" wait_until 5 grep -qF ::1 <(in_ns a ss -Huln sport = :5354)
-  check "no file: the control socket is in /run/weft" wait_until 5 test -S /run/weft/control.sock
-  node_stop bare
-  check "no file: ends with 0" test "$NODE_EXIT" = 0
-  check "no file: the key was kept" test -s "$SCRATCH/state/weft.key"
-  check "no file: the socket is gone" not test -e /run/weft/control.sock
-fi
+           STATE_DIRECTORY="$SCRATCH/state" unshare -m sh -c \
+           'mount -t tmpfs tmpfs /run && { [ ! -d /etc/weft ] || mount -t tmpfs tmpfs /etc/weft; } && exec "$0"' "$WEFTD"; }
+bare > "$SCRATCH/bare.log" 2>&1 &
+NODE_PID[bare]=$!
+bare_run=/proc/$!/root/run
+check "no file: the interface is there" wait_until 10 in_ns a ip link show weft0
+check "no file: UDP 2121 is open for IPv4 and IPv6" wait_until 5 test 2 = "$(in_ns a cat /proc/net/udp /proc/net/udp6 | grep -c ':0849 ' | sed 's/[2-9][0-9]*/2/')"
+check "no file: names are answered" wait_until 5 grep -qF ::1 <(in_ns a ss -Huln sport = :5354)
+check "no file: the control socket is in /run/weft" wait_until 5 test -S "$bare_run/weft/control.sock"
+node_stop bare
+check "no file: ends with 0" test "$NODE_EXIT" = 0
+check "no file: the key was kept" test -s "$SCRATCH/state/weft.key"
 
 # ---- a peer by a name that only the system can resolve: link-local with an interface name ------------------------------
 lladdr=$(in_ns b ip -6 -o addr show dev to-a scope link | awk '{ sub("/.*", "", $4); print $4 }')
@@ -35,6 +33,52 @@ wait_until 5 not grep -q tentative <(in_ns b ip -6 addr show dev to-a)
 node_start a
 node_start b
 check "link-local peer with an interface name" wait_ping a b
+
+# ---- privileges and watchdog -------------------------------------------------------------------------------------------
+# Every thread has at most CAP_NET_ADMIN (bit 12) of root's powers, and no way back to them.
+capabilities() { grep -h "^$2:" /proc/"${NODE_PID[$1]}"/task/*/status | awk '{ print $2 }' | sort -u | tr '\n' ' '; }
+check "threads have CAP_NET_ADMIN or nothing" test "$(capabilities a CapEff)" = "0000000000000000 0000000000001000 "
+check "and cannot take more back" test "$(capabilities a CapPrm)" = "0000000000000000 0000000000001000 "
+check "no thread gains privileges by what it runs" test "$(capabilities a NoNewPrivs)" = "1 "
+node_stop a
+check "it still could remove what it made" not grep -q fd00 <(in_ns a ip -6 rule; in_ns a ip -6 route)
+check "and its socket" not test -e "$SCRATCH/a/control.sock"
+
+# A service manager's ear: writes each message that comes, with the second since its start.
+python3 - "$SCRATCH/notify" > "$SCRATCH/notify.log" <<'PY' &
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1])
+while True: print(s.recv(4096).decode().replace("\n", " "), flush=True)
+PY
+EAR=$!
+wait_until 5 test -S "$SCRATCH/notify"
+ip netns exec "$PREFIX-a" env -u JOURNAL_STREAM NOTIFY_SOCKET="$SCRATCH/notify" WATCHDOG_USEC=4000000 STATE_DIRECTORY="$SCRATCH/a" \
+  "$WEFTD" --config "$SCRATCH/a/weft.yaml" >> "$(node_log a)" 2>&1 &
+NODE_PID[a]=$!
+check "ready is said" wait_until 5 grep -q '^READY=1' "$SCRATCH/notify.log"
+pings() { grep -c '^WATCHDOG=1' "$SCRATCH/notify.log"; }
+more_pings() { [ "$(pings)" -gt "$1" ]; }
+check "and then, that it is alive" wait_until 5 more_pings 2
+python3 testing/netns/freeze_thread.py "${NODE_PID[a]}" weft-dec-0 8 > "$SCRATCH/freeze.log" 2>&1 &
+FROZEN=$!
+check "one worker made to hang" wait_until 5 grep -q "stands still" "$SCRATCH/freeze.log"
+check "the log names it" wait_until 20 grep -q 'worker weft-dec-0 does not move' "$(node_log a)"
+before=$(pings)
+sleep 2
+check "and the service manager hears nothing more" test "$(pings)" = "$before"
+wait $FROZEN
+check "until it moves again" wait_until 5 more_pings "$before"
+kill -STOP "${NODE_PID[a]}"
+before=$(pings)
+sleep 2
+check "a stopped process says nothing either" test "$(pings)" = "$before"
+kill -CONT "${NODE_PID[a]}"
+node_stop a
+check "the end is announced" grep -q '^STOPPING=1' "$SCRATCH/notify.log"
+kill $EAR
+wait $EAR 2> /dev/null
+node_start a
+check "back again after that" wait_ping a b
 
 # ---- names -------------------------------------------------------------------------------------------------------------
 check "an alias resolves" test "$(dns_ask a bee.fips)" = "$(node_addr b)"

@@ -24,7 +24,7 @@ NETNS_NAMES=()
 declare -A NODE_PID=()
 
 netns_begin() {
-  PREFIX=$1
+  PREFIX=$1-$$  # two runs of one test at a time are two sets of namespaces
   [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
   [ -c /dev/net/tun ] || { echo "skipped: no /dev/net/tun"; exit 77; }
   WEFTD=$(realpath "$WEFTD") || exit 1
@@ -32,7 +32,11 @@ netns_begin() {
   SCRATCH=$(mktemp -d)
   trap netns_cleanup EXIT
   trap 'exit 1' INT TERM HUP
-  ip netns list | awk -v p="$PREFIX-" 'index($1, p) == 1 { print $1 }' | while read -r old; do ip netns delete "$old"; done
+  local old pid
+  for old in $(ip netns list | awk -v p="$1-" 'index($1, p) == 1 { print $1 }'); do
+    pid=${old#"$1-"}
+    [ -d "/proc/${pid%%-*}" ] || ip netns delete "$old"
+  done
 }
 
 netns_cleanup() {

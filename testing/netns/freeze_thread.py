@@ -1,0 +1,37 @@
+"""Stops one thread of a process for some seconds, as if it hung: freeze_thread.py PID NAME SECONDS.
+
+NAME is the thread's name as in /proc/PID/task/*/comm. Prints one line when it stands still.
+"""
+import ctypes
+import os
+import sys
+import time
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+WALL = 0x40000000
+
+
+def main() -> int:
+    pid, name, seconds = int(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+    for tid in map(int, os.listdir(f"/proc/{pid}/task")):
+        with open(f"/proc/{pid}/task/{tid}/comm") as f:
+            if f.read().strip() == name:
+                break
+    else:
+        print(f"process {pid} has no thread {name}", file=sys.stderr)
+        return 1
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+        if libc.ptrace(request, tid, None, None) != 0:
+            print(f"ptrace: {os.strerror(ctypes.get_errno())}", file=sys.stderr)
+            return 1
+    os.waitpid(tid, WALL)
+    print(f"thread {name} stands still", flush=True)
+    time.sleep(seconds)
+    libc.ptrace(PTRACE_DETACH, tid, None, None)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
