@@ -82,6 +82,7 @@ std::string section_meaning(const std::string& section) {
       {"transports.udp", "UDP. One instance, or several by name: \"udp: { v4: { ... }, v6: { ... } }\"."},
       {"transports.tcp", "TCP. Read and checked, carries nothing so far."},
       {"transports.tor", "Tor. Read and checked, carries nothing so far."},
+      {"transports.tor.directory_service", "Being reachable as an onion service."},
       {"transports.ethernet", "Ethernet. Read and checked, carries nothing so far."},
       {"transports.ble", "Bluetooth. Read and checked, carries nothing so far."},
       {"transports.nym", "Nym. Read and checked, carries nothing so far."},
