@@ -71,14 +71,12 @@ TEST(Docs, EveryCommandAndOptionIsInEveryPage) {
   }
 }
 
-TEST(Docs, EveryKeyIsInTheReferenceAndItsSectionIsExplained) {
+TEST(Docs, EveryKeyIsInTheReference) {
   const auto keys = config::describe();
   const auto man = man_weft_yaml(keys), page = configuration_page(keys);
   for (const auto& k : keys) {
     EXPECT_TRUE(has(man, man_text(k.key))) << k.key;
     EXPECT_TRUE(has(page, "| `" + k.key.substr(section_of(k.key).size() + 1) + "` |")) << k.key;
-    EXPECT_FALSE(section_meaning(section_of(k.key)).empty())
-        << "prose.cpp says nothing of " << section_of(k.key);
   }
 }
 

@@ -70,13 +70,13 @@ std::string connect_failure(int error, const std::string& path) {
     case ENOTDIR:
       return fmt::format(
           "weftd is not running (no control socket at {})\n"
-          "start it: sudo systemctl start weftd, or in a terminal: sudo weftd\n"
+          "start it: sudo systemctl start weft, or in a terminal: sudo weftd\n"
           "if it runs with another socket, name that: weft --socket PATH",
           path);
     case ECONNREFUSED:
       return fmt::format(
           "weftd is not running (nobody listens on {})\n"
-          "start it: sudo systemctl start weftd, or in a terminal: sudo weftd",
+          "start it: sudo systemctl start weft, or in a terminal: sudo weftd",
           path);
     case EACCES:
     case EPERM:

@@ -23,6 +23,14 @@ constexpr std::string_view kNeedsCapability =
     "tun.enabled: "
     "false to run as a router only";
 
+constexpr std::string_view kNotForThisUser =
+    "the mode of the device file keeps this user out: `chmod 666 /dev/net/tun`, as udev does (the capability "
+    "is asked for "
+    "besides), or start the daemon as root";
+constexpr std::string_view kWithheld =
+    "the container or the service withholds the device: allow it (docker: --device /dev/net/tun, systemd: "
+    "DeviceAllow=/dev/net/tun rw)";
+
 // '%' would be a pattern to the kernel, the others are no names to it.
 bool is_interface_name(const std::string& name) {
   if (name.empty() || name.size() >= IFNAMSIZ || name == "." || name == ".." || name == "all" ||
@@ -40,8 +48,10 @@ Result<Fd, Failure> open_clone_device() {
   if (error == ENOENT || error == ENXIO || error == ENODEV)
     return bad(os_failure(error, "no /dev/net/tun",
                           "load the module (`modprobe tun`), or give the container the device"));
-  return bad(
-      os_failure(error, "opening /dev/net/tun", error == EACCES || error == EPERM ? kNeedsCapability : ""));
+  return bad(os_failure(error, "opening /dev/net/tun",
+                        error == EACCES  ? kNotForThisUser
+                        : error == EPERM ? kWithheld
+                                         : ""));
 }
 
 int attach(int fd, const std::string& name, int flags) {

@@ -28,7 +28,11 @@ def main() -> int:
             return 1
     os.waitpid(tid, WALL)
     print(f"thread {name} stands still", flush=True)
-    time.sleep(seconds)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if os.waitpid(tid, WALL | os.WNOHANG)[0] == tid:  # it was killed; its process ends only when we know
+            return 0
+        time.sleep(0.1)
     libc.ptrace(PTRACE_DETACH, tid, None, None)
     return 0
 
