@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/privileges.h"
 #include "io/rng_os.h"
+#include "io/thread_priority.h"
 #include "weftd/control_thread.h"
 
 namespace weft::daemon {
@@ -162,8 +163,10 @@ int run_app(const CommandLine& command_line) {
                              descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt),
                              command_line.config_file, started, log});
     control->open();
+    io::RaisedPriority raised(config.weft.dataplane.raise_priority);  // needs what is given up now
     give_up_privileges(*settings, ports, control->control_socket(), log);
-    workers.start();
+    workers.start();  // inherit it
+    raised.end();
     code = control->run();
     workers.stop();
     hangs = control->resolver_hangs();

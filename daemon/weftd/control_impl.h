@@ -60,7 +60,7 @@ struct ControlThread::Impl {
   Facts facts;
   DropCounters drops;
   io::Notifier notifier = io::Notifier::from_environment();
-  Watchdog watchdog{notifier, p.workers.all()};
+  Watchdog watchdog{notifier, p.workers.threads()};
   std::optional<io::NetMonitor> network;
   std::optional<ControlSocket> socket;
   std::optional<DnsSocket> dns;

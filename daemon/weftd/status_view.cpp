@@ -80,6 +80,8 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   v.kernel_drop_events = kernel_drop_events;
   v.encrypt_workers = workers.counts().encrypt;
   v.decrypt_workers = workers.counts().decrypt;
+  v.shared_threads = workers.counts().shared_threads;
+  if (f.mesh != nullptr) v.interface_queue_dropped = io::queue_drops(f.mesh->device.name());
   v.aead = workers.all().front()->aead_name();
   v.shell_drops = &shell_drops;
   v.troubles = f.troubles;

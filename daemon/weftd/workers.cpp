@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kMostWorkers = 256;
 constexpr std::uint32_t kMostByDefault = 16;
+constexpr std::uint32_t kFewCpus = 2;  // where a thread more only takes turns with the others
 
 std::uint64_t stage_clock() {
   timespec t{};
@@ -24,8 +25,8 @@ WorkerCounts worker_counts(const config::Config& c) {
   const auto pick = [&](std::optional<std::uint32_t> n) {
     return std::clamp(n.value_or(cpus), 1U, kMostWorkers);
   };
-  return {c.tun.enabled ? pick(c.weft.dataplane.encrypt_workers) : 1U,
-          pick(c.weft.dataplane.decrypt_workers)};
+  return {c.tun.enabled ? pick(c.weft.dataplane.encrypt_workers) : 1U, pick(c.weft.dataplane.decrypt_workers),
+          c.weft.dataplane.shared_threads.value_or(cpus <= kFewCpus)};
 }
 
 Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun,
@@ -44,30 +45,41 @@ Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice
     return o;
   };
   const std::size_t queues = tun != nullptr ? tun->queues().size() : 0;
-  for (std::uint32_t i = 0; i < counts.encrypt; ++i) {
-    auto* queue = i < queues ? &tun->queues()[i] : nullptr;
-    auto t = std::make_unique<EncryptThread>(options(i), queue, ports, control_);
-    encrypt_.push_back(t.get());
-    all_.push_back(std::move(t));
-  }
+  const auto thread = [&](const std::string& name) -> ShardThread& {
+    return *threads_.emplace_back(std::make_unique<ShardThread>(name));
+  };
+  const auto add = [&]<class Pump>(ShardThread& t, std::vector<Pump*>& kind, std::unique_ptr<Pump> pump) {
+    kind.push_back(pump.get());
+    all_.push_back(pump.get());
+    t.add(std::move(pump));
+  };
+  // Decrypt first: an answer to what it writes to the interface is read in the same turn.
   for (std::uint32_t i = 0; i < counts.decrypt; ++i) {
+    auto& t = thread((counts.shared_threads ? "weft-work-" : "weft-dec-") + std::to_string(i));
     auto* queue = queues > 0 ? &tun->queues()[i % queues] : nullptr;
-    auto t = std::make_unique<DecryptThread>(options(i), queue, ports, strays_, decrypt_, control_);
-    decrypt_.push_back(t.get());
-    all_.push_back(std::move(t));
+    add(t, decrypt_,
+        std::make_unique<DecryptPump>(options(i), queue, ports, strays_, decrypt_, t.poll(), t.next_tag(),
+                                      t.waker(), control_));
+  }
+  for (std::uint32_t i = 0; i < counts.encrypt; ++i) {
+    const bool joins = counts.shared_threads && i < counts.decrypt;
+    auto& t = joins ? *threads_[i] : thread("weft-enc-" + std::to_string(i));
+    auto* queue = i < queues ? &tun->queues()[i] : nullptr;
+    add(t, encrypt_,
+        std::make_unique<EncryptPump>(options(i), queue, ports, t.poll(), t.next_tag(), t.waker(), control_));
   }
 }
 
 void Workers::start() {
-  for (auto& t : all_) t->start();
+  for (auto& t : threads_) t->start();
 }
 
 void Workers::stop() {
-  for (auto& t : all_) t->stop();
+  for (auto& t : threads_) t->stop();
 }
 
 void Workers::to_all(const Broadcast& command) {
-  for (auto& t : all_) t->inbox().push(std::visit([](const auto& c) -> Command { return c; }, command));
+  for (auto* t : all_) t->inbox().push(std::visit([](const auto& c) -> Command { return c; }, command));
 }
 
 void Workers::to_home(WorkerId home, Command&& command) {
@@ -78,7 +90,7 @@ void Workers::to_encrypt(Command&& command) { encrypt_[0]->inbox().push(std::mov
 
 bool Workers::flush() {
   bool all = true;
-  for (auto& t : all_)
+  for (auto* t : all_)
     if (t->inbox().waiting()) all = t->inbox().flush() && all;
   return all;
 }

@@ -6,6 +6,8 @@
 #include "config/schema.h"
 #include "control/shell_view.h"
 #include "crypto/identity.h"
+#include "weftd/decrypt_pump.h"
+#include "weftd/encrypt_pump.h"
 #include "weftd/shard_thread.h"
 
 namespace weft::daemon {
@@ -13,6 +15,7 @@ namespace weft::daemon {
 struct WorkerCounts {
   std::uint32_t encrypt = 1;
   std::uint32_t decrypt = 1;
+  bool shared_threads = true;  // encrypt worker i and decrypt worker i on one thread
 };
 /// As configured, else one of each per processor, up to 16: a worker costs some two megabytes. One encrypt worker without
 /// an interface. Bounds: what a TUN device has queues for, and a receiver index's low byte can name.
@@ -37,7 +40,8 @@ class Workers {
 
   /// Signalled when a punt waits or a worker broke.
   Waker& control_waker() { return control_; }
-  const std::vector<std::unique_ptr<ShardThread>>& all() const { return all_; }
+  const std::vector<ShardPump*>& all() const { return all_; }
+  const std::vector<std::unique_ptr<ShardThread>>& threads() const { return threads_; }
   bool broken() const;
   control::ShardTotals totals() const;
   /// Sums of one port over all threads, into `view`.
@@ -56,9 +60,10 @@ class Workers {
   WorkerCounts counts_;
   Waker control_;
   StrayRings strays_;
-  std::vector<DecryptThread*> decrypt_;
-  std::vector<EncryptThread*> encrypt_;
-  std::vector<std::unique_ptr<ShardThread>> all_;
+  std::vector<DecryptPump*> decrypt_;
+  std::vector<EncryptPump*> encrypt_;
+  std::vector<ShardPump*> all_;
+  std::vector<std::unique_ptr<ShardThread>> threads_;  // own the pumps
 };
 
 }  // namespace weft::daemon

@@ -276,6 +276,8 @@ struct GatewaySection {
 struct DataplaneSection {
   std::optional<std::uint32_t> encrypt_workers;  // absent: one per CPU
   std::optional<std::uint32_t> decrypt_workers;  // absent: one per CPU
+  std::optional<bool> shared_threads;            // absent: on two processors or fewer
+  bool raise_priority = true;
   bool connected_udp = true;
   bool perf = false;  // print stage timings
 };

@@ -228,6 +228,11 @@ void add_rest(Fields& out, Config& c) {
   p.row("decrypt_workers", &dp.decrypt_workers, "Threads from the wire; also node.dataplane.decrypt_workers.")
       .in(0, kMaxWorkers)
       .otherwise("one per processor");
+  p.row("shared_threads", &dp.shared_threads,
+        "Run an encrypt and a decrypt worker on each thread: quicker answers; with many processors one peer gets less.")
+      .otherwise("true on two processors or fewer");
+  p.row("raise_priority", &dp.raise_priority,
+        "Packet threads get a processor before other programs, as the kernel's own packet work does.");
   p.row("connected_udp", &dp.connected_udp, "A socket of its own for every UDP link.");
   p.row("perf", &dp.perf, "Print timings of the packet stages.");
   Section f(out, "weft.firewall");

@@ -112,6 +112,8 @@ struct ShellView {
   ShardTotals shards;
   std::uint64_t kernel_drop_events = 0;
   std::uint32_t encrypt_workers = 0, decrypt_workers = 0;
+  bool shared_threads = false;
+  std::uint64_t interface_queue_dropped = 0;  // by the kernel, before a worker could read them
   std::string aead;                     // back-end in use
   DropCounters* shell_drops = nullptr;  // the shell's own (control socket, DNS); may be null
 

@@ -25,6 +25,7 @@ struct InterfacePlan {
   std::uint32_t mtu = 1280;
   std::uint32_t gso_bytes =
       0;              // largest super-packet that the kernel may hand over; 0 leaves its default (65536)
+  std::uint32_t queue_packets = 0;  // that wait for us, by queue; 0 leaves the kernel's default (500)
   bool route = true;  // fd00::/8
   bool rule = true;   // to fd00::/8 lookup main
 };
@@ -49,6 +50,9 @@ class InterfaceSetup {
   unsigned index_ = 0;
   bool rule_added_ = false;
 };
+
+/// Packets that the kernel could not put into an interface's queue, since it exists; 0 when it cannot be known.
+std::uint64_t queue_drops(const std::string& name);
 
 /// Brings an interface up or down.
 Result<void, Failure> set_interface_up(const std::string& name, bool up);

@@ -5,8 +5,10 @@
 #include <net/if.h>
 
 #include <cerrno>
+#include <charconv>
 
 #include "io/interface_setup.h"
+#include "io/file.h"
 #include "io/netlink_linux.h"
 
 namespace weft::io {
@@ -23,6 +25,13 @@ int set_mtu(Netlink& nl, unsigned index, std::uint32_t mtu) {
   nlmsghdr* const m = nl.message(RTM_NEWLINK, 0);
   nl.body<ifinfomsg>(m)->ifi_index = static_cast<int>(index);
   mnl_attr_put_u32(m, IFLA_MTU, mtu);
+  return nl.request(m);
+}
+
+int set_queue_packets(Netlink& nl, unsigned index, std::uint32_t packets) {
+  nlmsghdr* const m = nl.message(RTM_NEWLINK, 0);
+  nl.body<ifinfomsg>(m)->ifi_index = static_cast<int>(index);
+  mnl_attr_put_u32(m, IFLA_TXQLEN, packets);
   return nl.request(m);
 }
 
@@ -132,6 +141,9 @@ Result<InterfaceSetup, Failure> InterfaceSetup::apply(const InterfacePlan& p,
   if (p.gso_bytes != 0)
     if (int e = set_gso_bytes(nl, index, p.gso_bytes); e != 0)
       warn(refused(e, "limiting super-packets of " + p.name));
+  if (p.queue_packets != 0)
+    if (int e = set_queue_packets(nl, index, p.queue_packets); e != 0)
+      warn(refused(e, "making the queue of " + p.name + " longer"));
   no_link_local(nl, index);  // a matter of tidiness only
   if (int e = add_address(nl, index, p.address); e != 0)
     return bad(refused(e, "adding the mesh address to " + p.name));
@@ -158,6 +170,13 @@ InterfaceSetup::~InterfaceSetup() {
   Netlink nl;
   if (rule_added_) change_rule(nl, false);
   set_up(nl, index_, false);
+}
+
+std::uint64_t queue_drops(const std::string& name) {
+  const auto text = read_text_file("/sys/class/net/" + name + "/statistics/tx_dropped", 32);
+  std::uint64_t n = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), n);
+  return n;
 }
 
 Result<void, Failure> set_interface_up(const std::string& name, bool up) {

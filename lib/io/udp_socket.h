@@ -120,8 +120,8 @@ class UdpSocket {
   /// may send on it any more. False when the kernel would not.
   bool park();
 
-  /// Waits for nothing. `ok` means batch.received() is not empty.
-  RecvStatus recv_batch(RecvBatch& batch);
+  /// At most `most` of the batch's slots. Waits for nothing. `ok` means batch.received() is not empty.
+  RecvStatus recv_batch(RecvBatch& batch, std::size_t most = SIZE_MAX);
   /// Datagrams of equal size, the last one not larger, to one destination, in one call where the kernel can;
   /// singles otherwise, for what does not fit into one call, and again at once for what the kernel refused to segment.
   /// `to` is nullptr on a connected socket.

@@ -77,7 +77,7 @@ struct RecvBatch::State {
   struct alignas(cmsghdr) Control {
     std::array<char, 2 * CMSG_SPACE(sizeof(int))> bytes;
   };
-  std::vector<std::uint8_t> own;
+  std::unique_ptr<std::uint8_t[]> own;  // not touched before it is used: pages that no burst needs cost nothing
   std::vector<MutBytes> buffers;
   std::vector<iovec> parts;
   std::vector<mmsghdr> messages;
@@ -99,7 +99,7 @@ struct RecvBatch::State {
 };
 
 RecvBatch::RecvBatch(std::size_t slots, std::size_t bytes) : state_(std::make_unique<State>()) {
-  state_->own.resize(slots * bytes);
+  state_->own = std::make_unique_for_overwrite<std::uint8_t[]>(slots * bytes);
   state_->buffers.resize(slots);
   state_->parts.resize(slots);
   state_->messages.resize(slots);
@@ -107,7 +107,7 @@ RecvBatch::RecvBatch(std::size_t slots, std::size_t bytes) : state_(std::make_un
   state_->controls.resize(slots);
   state_->received.reserve(slots);
   for (std::size_t i = 0; i < slots; ++i) {
-    state_->buffers[i] = MutBytes(state_->own).subspan(i * bytes, bytes);
+    state_->buffers[i] = MutBytes(state_->own.get() + i * bytes, bytes);
     state_->arm(i);
   }
 }
@@ -122,14 +122,15 @@ void RecvBatch::set_buffer(std::size_t slot, MutBytes buffer) {
   state_->arm(slot);
 }
 
-RecvStatus UdpSocket::recv_batch(RecvBatch& batch) {
+RecvStatus UdpSocket::recv_batch(RecvBatch& batch, std::size_t most) {
   auto& b = *batch.state_;
   for (std::size_t i = 0; i < b.received.size(); ++i) b.arm(i);
   b.received.clear();
+  const auto slots = static_cast<unsigned>(std::min(most, b.messages.size()));
   int n = -1;
   // Each pending error of a connected socket costs one call; datagrams may lie behind it.
   for (int tries = 0; tries < 8 && n < 0; ++tries) {
-    n = recvmmsg(fd_.get(), b.messages.data(), static_cast<unsigned>(b.messages.size()), MSG_DONTWAIT,
+    n = recvmmsg(fd_.get(), b.messages.data(), slots, MSG_DONTWAIT,
                  nullptr);
     if (n < 0 && errno != EINTR && !is_pending_error(errno)) break;
   }
