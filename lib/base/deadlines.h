@@ -4,6 +4,7 @@
 /// Order   equal instants come out in the order of their keys, so that runs repeat.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,5 +55,11 @@ class Deadlines {
   std::map<K, Instant> at_;
   std::set<std::pair<Instant, K>> order_;
 };
+
+/// Of two deadlines, each of which may be none.
+inline std::optional<Instant> earlier(std::optional<Instant> a, std::optional<Instant> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <charconv>
 
-#include "io/interface_setup.h"
 #include "io/file.h"
+#include "io/interface_setup.h"
 #include "io/netlink_linux.h"
 
 namespace weft::io {

@@ -12,7 +12,7 @@ Peer& Links::promote(Now now, Peer fresh, Outbox& out) {
   fresh.up_since = now.mono;
   fresh.up_since_unix_ms = now.unix_ms;
   fresh.current.started = now.mono;
-  fresh.jitter = std::chrono::seconds(rng_.between(-15, 15));
+  fresh.jitter = new_jitter();
   if (const Transport* t = transport(fresh.transport)) fresh.mtu = t->mtu;
   std::vector<SessionIndex> siblings;  // other dials to the same node have lost
   for (const auto& [index, d] : dials_)
@@ -74,7 +74,8 @@ void Links::remove(Now now, Peer& peer, End why, Outbox& out) {
   const NodeAddr addr = peer.addr;
   const LinkId link = peer.link;
   if (const auto r = rekeys_.find(addr); r != rekeys_.end()) end_dial(r->second);
-  std::vector<SessionIndex> gone;  // dials begun as a second path would be finished as rekeys of a link that is no more
+  std::vector<SessionIndex>
+      gone;  // dials begun as a second path would be finished as rekeys of a link that is no more
   for (const auto& [index, d] : dials_)
     if (d.link == link) gone.push_back(index);
   for (const auto index : gone) end_dial(index);
@@ -90,10 +91,12 @@ void Links::remove(Now now, Peer& peer, End why, Outbox& out) {
   }
   std::vector<PublicKey> stale;
   for (const auto& [question, a] : answers_)
-    if (a.ours == peer.current.ours || (peer.previous && a.ours == peer.previous->ours)) stale.push_back(question);
+    if (a.ours == peer.current.ours || (peer.previous && a.ours == peer.previous->ours))
+      stale.push_back(question);
   for (const auto& q : stale) answers_.erase(q);
   out.all(DropLink{link});
-  for (const auto t : {Timer::heartbeat, Timer::silence, Timer::drain, Timer::rekey, Timer::judge}) due_.clear({t, link.value});
+  for (const auto t : {Timer::heartbeat, Timer::silence, Timer::drain, Timer::rekey, Timer::judge})
+    due_.clear({t, link.value});
   by_link_.erase(link);
   peers_.erase(addr);
   events_.push_back(LinkDown{link, addr, why});
@@ -103,7 +106,8 @@ void Links::remove(Now now, Peer& peer, End why, Outbox& out) {
 void Links::on_moved(Now, const PuntMoved& in, Outbox& out) {
   Peer* peer = peer_of(in.link);
   if (!peer || peer->transport != in.transport || peer->to == in.from) return;
-  log_(Level::info, "roam", "{} moved from {} to {}", crypto::short_npub_of(peer->key), peer->to.text(), in.from.text());
+  log_(Level::info, "roam", "{} moved from {} to {}", crypto::short_npub_of(peer->key), peer->to.text(),
+       in.from.text());
   peer->to = in.from;
   install(*peer, out);
   events_.push_back(LinkMoved{peer->link, peer->addr, in.from});
@@ -112,7 +116,8 @@ void Links::on_moved(Now, const PuntMoved& in, Outbox& out) {
 void Links::on_disconnect(Now now, LinkId link, wire::DisconnectReason reason, Outbox& out) {
   Peer* peer = peer_of(link);
   if (!peer) return;
-  log_(Level::info, "disconnect", "{} says goodbye: {}", crypto::short_npub_of(peer->key), wire::name_of(reason));
+  log_(Level::info, "disconnect", "{} says goodbye: {}", crypto::short_npub_of(peer->key),
+       wire::name_of(reason));
   remove(now, *peer, End::disconnected, out);
 }
 
@@ -152,7 +157,8 @@ void Links::check_network(Now now, Peer& peer, Outbox& out) {
   const auto asked = std::exchange(peer.judge_at, std::nullopt);
   if (!asked || peer.last_heard() > *asked) return;
   // Perhaps only its session is lost: a fresh handshake to the same address finds out, without giving up this one.
-  log_(Level::info, "link", "{} silent after a network change; dialling it anew", crypto::short_npub_of(peer.key));
+  log_(Level::info, "link", "{} silent after a network change; dialling it anew",
+       crypto::short_npub_of(peer.key));
   (void)start_dial(now, peer.key, peer.transport, peer.to, peer.link, peer.home, false, out);
 }
 

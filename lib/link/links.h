@@ -95,6 +95,8 @@ class Links {
   bool known_source(TransportId t, const Endpoint& from) const;
 
   // rekey.cpp
+  /// Added to rekey_after, so that two sides which came up together do not cross each time.
+  Duration new_jitter();
   void start_rekey(Now now, Peer& peer, Outbox& out);
   void consider_rekey(Now now, Peer& peer, Outbox& out);
   void rekey_unanswered(Now now, Peer& peer, Outbox& out);

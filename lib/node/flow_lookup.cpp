@@ -1,5 +1,7 @@
 #include "node/flow_lookup.h"
 
+#include "base/deadlines.h"
+
 namespace weft {
 namespace {
 
@@ -8,10 +10,18 @@ constexpr std::size_t kMaxHopeless = 256;
 
 }  // namespace
 
-LookupFlow::LookupFlow(const crypto::Identity& self, Rng& rng, link::Links& links, Tree& tree, BloomExchange& bloom,
-                       Lookups& lookups, CoordCache& coords, names::IdentityCache& identities, DropCounters& drops)
-    : self_(self), rng_(rng), links_(links), tree_(tree), bloom_(bloom), lookups_(lookups), coords_(coords),
-      identities_(identities), drops_(drops) {}
+LookupFlow::LookupFlow(const crypto::Identity& self, Rng& rng, link::Links& links, Tree& tree,
+                       BloomExchange& bloom, Lookups& lookups, CoordCache& coords,
+                       names::IdentityCache& identities, DropCounters& drops)
+    : self_(self),
+      rng_(rng),
+      links_(links),
+      tree_(tree),
+      bloom_(bloom),
+      lookups_(lookups),
+      coords_(coords),
+      identities_(identities),
+      drops_(drops) {}
 
 std::vector<LookupPeer> LookupFlow::reaching(const NodeAddr& target) const {
   std::vector<LookupPeer> out;
@@ -23,12 +33,14 @@ std::vector<LookupPeer> LookupFlow::reaching(const NodeAddr& target) const {
 
 void LookupFlow::send(const LookupSend& s, Outbox& out) {
   for (const NodeAddr& to : s.to)
-    if (const link::Peer* peer = links_.find(to); peer && s.message.size() + wire::kFrameCost <= wire::kMaxControlFrame)
+    if (const link::Peer* peer = links_.find(to);
+        peer && s.message.size() + wire::kFrameCost <= wire::kMaxControlFrame)
       out.home(peer->home, SendLink{peer->link, s.message});
 }
 
 bool LookupFlow::start(Now now, const NodeAddr& target, Outbox& out) {
-  auto started = lookups_.start(target, tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
+  auto started = lookups_.start(
+      target, tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
   if (started.outcome == Lookups::Start::sent) send(started.send, out);
   return started.outcome == Lookups::Start::sent || started.outcome == Lookups::Start::already_pending;
 }
@@ -82,22 +94,20 @@ LookupFlow::Results LookupFlow::on_response(Now now, Bytes message, Outbox& out)
   if (const auto ok = lookups_.accept(ours, key); !ok) return drops_.add(ok.error()), res;
   const auto mtu = ours.response.path_mtu;
   const auto known_mtu = mtu >= wire::kMtuFloor ? std::optional(mtu) : std::nullopt;
-  if (const auto ok = coords_.insert(ours.response.target, ours.response.path, CoordSource::proven, now.mono, known_mtu); !ok)
+  if (const auto ok =
+          coords_.insert(ours.response.target, ours.response.path, CoordSource::proven, now.mono, known_mtu);
+      !ok)
     drops_.add(ok.error());
   res.found.push_back({ours.response.target, key, mtu});
   return res;
 }
 
-std::optional<Instant> LookupFlow::deadline() const {
-  const auto a = lookups_.deadline();
-  const auto b = hopeless_.next();
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
+std::optional<Instant> LookupFlow::deadline() const { return earlier(lookups_.deadline(), hopeless_.next()); }
 
 LookupFlow::Results LookupFlow::on_deadline(Now now, Outbox& out) {
   Results res;
-  auto due = lookups_.on_deadline(tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
+  auto due = lookups_.on_deadline(
+      tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
   for (const auto& s : due.sends) send(s, out);
   res.failed = std::move(due.failed);
   while (const auto t = hopeless_.pop_due(now.mono)) res.failed.push_back(*t);

@@ -204,12 +204,7 @@ void ReportFlow::session_due(Now now, const NodeAddr& remote, SessionQuality& s,
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-std::optional<Instant> ReportFlow::deadline() const {
-  const auto a = link_due_.next();
-  const auto b = session_due_.next();
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
+std::optional<Instant> ReportFlow::deadline() const { return earlier(link_due_.next(), session_due_.next()); }
 
 void ReportFlow::on_deadline(Now now, Outbox& out) {
   while (const auto link = link_due_.pop_due(now.mono)) {

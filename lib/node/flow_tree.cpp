@@ -1,10 +1,19 @@
 #include "node/flow_tree.h"
 
+#include "base/deadlines.h"
+
 namespace weft {
 
-TreeFlow::TreeFlow(const crypto::Identity& self, Rng& rng, link::Links& links, Tree& tree, BloomExchange& bloom,
-                   const ReportFlow& reports, Log& log, DropCounters& drops)
-    : self_(self), rng_(rng), links_(links), tree_(tree), bloom_(bloom), reports_(reports), log_(log), drops_(drops),
+TreeFlow::TreeFlow(const crypto::Identity& self, Rng& rng, link::Links& links, Tree& tree,
+                   BloomExchange& bloom, const ReportFlow& reports, Log& log, DropCounters& drops)
+    : self_(self),
+      rng_(rng),
+      links_(links),
+      tree_(tree),
+      bloom_(bloom),
+      reports_(reports),
+      log_(log),
+      drops_(drops),
       last_root_(tree.root()) {}
 
 void TreeFlow::Effects::merge(const TreeChange& c) {
@@ -41,7 +50,9 @@ TreeFlow::Effects TreeFlow::on_link_rekeyed(Now now, const NodeAddr& peer, Outbo
 }
 
 TreeFlow::Effects TreeFlow::on_announce(Now now, const link::Peer& peer, Bytes message, Outbox& out) {
-  const auto verify = [&](const crypto::Digest& d, const crypto::Signature& s) { return crypto::verify(peer.key, d, s); };
+  const auto verify = [&](const crypto::Digest& d, const crypto::Signature& s) {
+    return crypto::verify(peer.key, d, s);
+  };
   const auto change = tree_.on_announce(peer.addr, message, verify, reports_.costs(), now);
   Effects fx;
   if (!change) {
@@ -68,12 +79,7 @@ TreeFlow::Effects TreeFlow::on_first_rtt(Now now, Outbox& out) {
   return fx;
 }
 
-std::optional<Instant> TreeFlow::deadline() const {
-  const auto a = tree_.deadline();
-  const auto b = bloom_.deadline();
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
+std::optional<Instant> TreeFlow::deadline() const { return earlier(tree_.deadline(), bloom_.deadline()); }
 
 TreeFlow::Effects TreeFlow::on_deadline(Now now, Outbox& out) {
   Effects fx;
@@ -85,17 +91,20 @@ void TreeFlow::settle(Now now, Effects& fx, const TreeChange& change, Outbox& ou
   fx.merge(change);
   bloom_.set_tree_peers([&](const NodeAddr& p) { return tree_.is_tree_peer(p); }, now.mono);
   if (change.mark_all_filters) bloom_.mark_all(now.mono);
-  if (change.damping_armed) log_(Level::warn, "flapping", "the parent changed often; improvements wait for a while");
+  if (change.damping_armed)
+    log_(Level::warn, "flapping", "the parent changed often; improvements wait for a while");
   if (tree_.root() != last_root_) {
     last_root_ = tree_.root();
-    log_(Level::info, "root", "root of the tree is now {}{}", last_root_.hex(), last_root_ == self_.addr() ? " (this node)" : "");
+    log_(Level::info, "root", "root of the tree is now {}{}", last_root_.hex(),
+         last_root_ == self_.addr() ? " (this node)" : "");
   }
   pump(now, out);
 }
 
 void TreeFlow::pump(Now now, Outbox& out) {
   for (const NodeAddr& to : tree_.take_due(now.mono)) {
-    const Buffer* a = tree_.announce([&](const crypto::Digest& d) { return std::optional(self_.sign(d, rng_)); });
+    const Buffer* a =
+        tree_.announce([&](const crypto::Digest& d) { return std::optional(self_.sign(d, rng_)); });
     if (!a || !send(to, *a, out)) tree_.on_send_failed();
   }
   for (auto& s : bloom_.take_due(now.mono, [&](const NodeAddr& p) { return tree_.announce_pending(p); }))

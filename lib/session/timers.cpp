@@ -18,12 +18,7 @@ Duration Sessions::backoff(unsigned count) const {
       static_cast<Duration::rep>(static_cast<double>(settings_.resend_interval.count()) * factor)};
 }
 
-std::optional<Instant> Sessions::deadline() const {
-  const auto a = deadlines_.next();
-  const auto b = pending_.deadline();
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
+std::optional<Instant> Sessions::deadline() const { return earlier(deadlines_.next(), pending_.deadline()); }
 
 void Sessions::on_deadline(Instant now, Outbox& out) {
   std::vector<NodeAddr> due;
