@@ -26,8 +26,9 @@ const std::vector<Item>& files() {
 const std::vector<Item>& environment() {
   static const std::vector<Item> all{
       {"WEFT_LOG, RUST_LOG", "Log level, over node.log_level."},
-      {"WEFT_ENCRYPT_WORKERS, WEFT_DECRYPT_WORKERS, WEFT_CONNECTED_UDP, WEFT_PERF",
-       "Over the keys of the same name in weft.dataplane. FIPS_X counts where WEFT_X is not set."},
+      {"WEFT_ENCRYPT_WORKERS, WEFT_DECRYPT_WORKERS, WEFT_CONNECTED_UDP, WEFT_PERF, WEFT_OFFLOAD",
+       "Over the keys of the same name in weft.dataplane. FIPS_X counts where WEFT_X is not set, but for "
+       "WEFT_OFFLOAD."},
       {"STATE_DIRECTORY", "Folder for the key and added peers; the service manager sets it."},
       {"NOTIFY_SOCKET, WATCHDOG_USEC",
        "The service manager's: it is told when weftd is ready, stops, and is alive."},

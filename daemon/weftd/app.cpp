@@ -141,8 +141,8 @@ int run_app(const CommandLine& command_line) {
   if (const auto trouble = no_port_trouble(ports); !trouble.empty()) return fail(trouble);
   std::optional<MeshInterface> mesh;
   if (config.tun.enabled) {
-    auto opened =
-        open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt, settings->warnings);
+    auto opened = open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt,
+                                 config.weft.dataplane.offload, settings->warnings);
     if (!opened) return fail(opened.error());
     mesh.emplace(std::move(*opened));
   }

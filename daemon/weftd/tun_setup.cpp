@@ -10,12 +10,24 @@ constexpr std::uint32_t kQueuePackets = 4096;
 }  // namespace
 
 Result<MeshInterface, std::string> open_interface(const config::TunSection& config, const MeshAddr& address,
-                                                  unsigned queues, std::vector<std::string>& warnings) {
+                                                  unsigned queues, bool offload,
+                                                  std::vector<std::string>& warnings) {
   io::TunOptions o;
   o.name = config.name;
   o.queues = queues;
+  o.offload = offload;
   auto device = io::TunDevice::open(o);
   if (!device) return bad(device.error().text);
+  if (device->queues().size() < queues)
+    warnings.push_back(
+        "interface " + o.name + " has " + std::to_string(device->queues().size()) + " of " +
+        std::to_string(queues) +
+        " queues: the kernel gave no more; the encrypt workers behind them have nothing to read");
+  if (offload && !device->features().tcp)
+    warnings.push_back(
+        "interface " + o.name +
+        ": this kernel's TUN has no TCP offload; every packet is read and written by itself, which costs "
+        "speed");
   io::InterfacePlan plan;
   plan.name = device->name();
   plan.address = address;

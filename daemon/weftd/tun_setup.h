@@ -14,6 +14,7 @@ struct MeshInterface {
 
 /// Queues: as many as the kernel gives, at most `queues`. Errors: a sentence with what to do; nothing is left behind.
 Result<MeshInterface, std::string> open_interface(const config::TunSection& config, const MeshAddr& address,
-                                                  unsigned queues, std::vector<std::string>& warnings);
+                                                  unsigned queues, bool offload,
+                                                  std::vector<std::string>& warnings);
 
 }  // namespace weft::daemon

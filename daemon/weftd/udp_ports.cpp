@@ -11,7 +11,7 @@ int clamp_buffer(std::uint64_t bytes) {
   return static_cast<int>(std::min(bytes, kMost));
 }
 
-Result<void, std::string> open_group(const config::Udp& c, std::uint32_t count, UdpPort& port,
+Result<void, std::string> open_group(const config::Udp& c, bool offload, std::uint32_t count, UdpPort& port,
                                      std::vector<std::string>& warnings) {
   const auto bind = Endpoint::parse(c.effective_bind());
   if (!bind) return bad("bind_addr \"" + std::string(c.effective_bind()) + "\" is not ADDRESS:PORT");
@@ -20,6 +20,7 @@ Result<void, std::string> open_group(const config::Udp& c, std::uint32_t count, 
   // A link carries what transports.udp.mtu says. Where a path below takes less, fragments are slow but arrive; refusing
   // them would give a link that comes up and loses every full packet.
   o.fragments = io::Fragments::allow;
+  o.send_offload = o.receive_offload = offload;
   o.receive_buffer_bytes = clamp_buffer(c.recv_buf_size);
   o.send_buffer_bytes = clamp_buffer(c.send_buf_size);
   // SO_REUSEPORT on a single socket would let a second weftd of the same user take half of our datagrams; so the first
@@ -77,7 +78,8 @@ std::vector<UdpPort> open_udp_ports(const config::Config& config, std::uint32_t 
     p.info.name = instance.name.value_or("");
     p.info.mtu = instance.config.mtu;
     p.info.accepts = instance.config.accept_connections && !instance.config.outbound_only;
-    if (const auto ok = open_group(instance.config, decrypt_workers, p, warnings)) {
+    if (const auto ok =
+            open_group(instance.config, config.weft.dataplane.offload, decrypt_workers, p, warnings)) {
       p.info.local = p.sockets[0].local();
       p.info.up = true;
     } else {

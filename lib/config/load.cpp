@@ -195,6 +195,7 @@ Complaints apply_environment(Config& config, const Getenv& getenv) {
   apply("WEFT_ENCRYPT_WORKERS", "FIPS_ENCRYPT_WORKERS", "1 to 1024", workers(dp.encrypt_workers, 1));
   apply("WEFT_DECRYPT_WORKERS", "FIPS_DECRYPT_WORKERS", "0 to 1024", workers(dp.decrypt_workers, 0));
   apply("WEFT_CONNECTED_UDP", "FIPS_CONNECTED_UDP", "1 or 0", flag(dp.connected_udp));
+  apply("WEFT_OFFLOAD", "", "1 or 0", flag(dp.offload));
   apply("WEFT_PERF", "FIPS_PERF", "1 or 0", flag(dp.perf));
   apply("WEFT_LOG", "RUST_LOG", "trace, debug, info, warn or error", [&](std::string_view text) {
     const auto level = log_directive(text);

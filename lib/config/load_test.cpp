@@ -322,6 +322,7 @@ TEST(Environment, OursWinsOverTheReferencesOverTheFile) {
                                                   {"FIPS_ENCRYPT_WORKERS", "4"},
                                                   {"FIPS_DECRYPT_WORKERS", "0"},
                                                   {"FIPS_CONNECTED_UDP", "off"},
+                                                  {"WEFT_OFFLOAD", "0"},
                                                   {"WEFT_PERF", "1"},
                                                   {"RUST_LOG", "warn,fips=debug,tokio=trace"}};
   const auto complaints = apply_environment(c, [&](const std::string& name) -> std::optional<std::string> {
@@ -332,6 +333,7 @@ TEST(Environment, OursWinsOverTheReferencesOverTheFile) {
   EXPECT_EQ(c.weft.dataplane.encrypt_workers, 3U);
   EXPECT_EQ(c.weft.dataplane.decrypt_workers, 0U);
   EXPECT_FALSE(c.weft.dataplane.connected_udp);
+  EXPECT_FALSE(c.weft.dataplane.offload);
   EXPECT_TRUE(c.weft.dataplane.perf);
   EXPECT_EQ(level_of(c.node.log_level), Level::debug);
 }

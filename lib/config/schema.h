@@ -279,6 +279,7 @@ struct DataplaneSection {
   std::optional<bool> shared_threads;            // absent: on two processors or fewer
   bool raise_priority = true;
   bool connected_udp = true;
+  bool offload = true;  // false: one packet per call everywhere
   bool perf = false;  // print stage timings
 };
 struct FirewallSection {

@@ -234,6 +234,9 @@ void add_rest(Fields& out, Config& c) {
   p.row("raise_priority", &dp.raise_priority,
         "Packet threads get a processor before other programs, as the kernel's own packet work does.");
   p.row("connected_udp", &dp.connected_udp, "A socket of its own for every UDP link.");
+  p.row(
+      "offload", &dp.offload,
+      "Let the kernel cut and join packets where it can; off: one by one, for a driver that gets it wrong.");
   p.row("perf", &dp.perf, "Print timings of the packet stages.");
   Section f(out, "weft.firewall");
   f.row("enabled", &c.weft.firewall.enabled,

@@ -67,7 +67,8 @@ class TunQueue {
 
 class TunDevice {
  public:
-  /// Exists afterwards, down and without address: see interface_setup.h.
+  /// Exists afterwards, down and without address: see interface_setup.h. What this kernel lacks is no error: see
+  /// features(), and queues(), which may be fewer than asked for.
   static Result<TunDevice, Failure> open(const TunOptions& options);
 
   const std::string& name() const { return name_; }

@@ -186,16 +186,19 @@ Result<TunDevice, Failure> TunDevice::open(const TunOptions& o) {
   if (error != 0)
     return bad(os_failure(error, "creating interface " + o.name, error == EPERM ? kNeedsCapability : ""));
   if (d.features_.vnet_header) {
-    if (!set_vnet_format(first->get()))
-      return bad(os_failure(errno, "setting the header format of " + o.name));
+    if (!set_vnet_format(first->get())) {  // an old kernel: single packets, then
+      first->reset();
+      TunOptions plain = o;
+      plain.offload = false;
+      return open(plain);
+    }
     set_offload(first->get(), d.features_);
   }
   d.queues_.push_back(TunQueue(std::move(*first), d.features_.vnet_header));
   while (d.queues_.size() < wanted && (flags & IFF_MULTI_QUEUE)) {
     auto more = open_clone_device();
-    if (!more) return bad(more.error());
-    if (const int e = attach(more->get(), o.name, flags); e != 0)
-      return bad(os_failure(e, "adding a queue to interface " + o.name));
+    if (!more) break;
+    if (attach(more->get(), o.name, flags) != 0) break;  // it goes with fewer
     d.queues_.push_back(TunQueue(std::move(*more), d.features_.vnet_header));
   }
   d.index_ = if_nametoindex(o.name.c_str());

@@ -297,6 +297,22 @@ TEST(TunTraffic, EveryQueueCarriesPackets) {
   }
 }
 
+TEST(TunTraffic, WithoutOffloadPacketsCrossOneByOne) {
+  WEFT_NEED_TUN();
+  auto t = make({.queues = 2, .offload = false});
+  EXPECT_EQ(t.device.features(), TunFeatures{});
+  ASSERT_EQ(t.q().write(from_peer(58, {128, 0, 0, 0, 1, 2, 3, 4}, 2)), TunStatus::ok);
+  offload::VnetHeader vnet;
+  EXPECT_FALSE(t.read(58, vnet).empty());
+  EXPECT_EQ(vnet, offload::VnetHeader{});
+  const auto ping = from_peer(58, {128, 0, 0, 0, 1, 2, 3, 4}, 2);
+  const Bytes view = ping;
+  offload::VnetHeader super{
+      .flags = 1, .gso_type = offload::kGsoTcp6, .segment_bytes = 1000, .sum_start = 40};
+  EXPECT_EQ(t.q().write(super, std::span(&view, 1)), TunStatus::refused)
+      << "the header would be taken for a packet";
+}
+
 TEST(TunTraffic, RefusalsAreToldApart) {
   WEFT_NEED_TUN();
   auto t = make();

@@ -33,6 +33,7 @@ struct UdpOptions {
   bool share_port =
       true;  // SO_REUSEPORT, and never SO_REUSEADDR: with that another user's process could take datagrams
   Fragments fragments = Fragments::never;
+  bool send_offload = true;
   bool receive_offload = true;
   int receive_buffer_bytes = 8 << 20;
   int send_buffer_bytes = 4 << 20;

@@ -81,7 +81,7 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
     return bad(os_failure(errno, where + " on interface " + o.interface));
   int segment = 0;
   socklen_t size = sizeof segment;
-  s.gso_ = getsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, &size) == 0;
+  s.gso_ = o.send_offload && getsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, &size) == 0;
   s.gro_ = o.receive_offload && set_int(fd, SOL_UDP, UDP_GRO, 1) == 0;
   if (o.receive_offload && !s.gro_ && warnings != nullptr)
     warnings->push_back(where + ": this kernel has no UDP receive offload; receiving will cost more");

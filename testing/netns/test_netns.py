@@ -424,6 +424,26 @@ def offloads_are_switched_off_while_a_stream_runs():
 
 
 @test
+def a_node_without_any_offload_and_one_with_a_single_queue():
+    with new_lab() as lab:
+        a, b, c = chain(lab, 3)
+        a.env = {"WEFT_OFFLOAD": "0"}
+        # an interface left by a crash, with one queue for all workers
+        c.sh("ip", "tuntap", "add", "dev", "weft0", "mode", "tun", "user", "root")
+        c.env = {"WEFT_ENCRYPT_WORKERS": "3", "WEFT_DECRYPT_WORKERS": "3"}
+        lab.start()
+        reaches(a, c)
+        reaches(c, a)
+        assert "TCP offload" not in a.log_tail(50)
+        assert "has 1 of 3 queues" in c.log_tail(50)
+        there, back = tcp_mbit(a, c, seconds=1), tcp_mbit(c, a, seconds=1)
+        assert min(there, back) > 20
+        lost, sent = Stream(a, c, 5, 1).result()
+        assert lost <= sent * 0.01, f"{lost} of {sent} lost"
+        return f"{there:.0f} and {back:.0f} Mbit/s"
+
+
+@test
 def own_address_goes_and_comes_back_under_traffic():
     with new_lab() as lab:
         a, b = chain(lab, 2)
