@@ -9,8 +9,7 @@
 namespace weft::daemon {
 namespace {
 
-constexpr Duration kSettle = 1s;    // after a move; a peer on the move changes its address more than once
-constexpr Duration kSilence = 15s;  // half of what makes a link dead, and more than a heartbeat
+constexpr Duration kSettle = 1s;  // after a move; a peer on the move changes its address more than once
 constexpr Duration kLongestBackoff = 60s;
 constexpr Duration kProved = 60s;  // a socket that lived so long owes nothing to its forerunners
 constexpr Duration kLimitWait = 30s;
@@ -56,8 +55,8 @@ void ConnectedUdp::pass(Instant now, Broadcast& command) {
 
 void ConnectedUdp::open(Instant now, Link& link) {
   const std::size_t at = link.send.transport.value;
-  if (!on_ || at >= ports_.size() || ports_[at].sockets.empty() || !ports_[at].steered) {
-    link.why = on_ ? "this transport cannot" : "switched off (weft.dataplane.connected_udp)";
+  if (!settings_.on || at >= ports_.size() || ports_[at].sockets.empty() || !ports_[at].steered) {
+    link.why = settings_.on ? "this transport cannot" : "switched off (weft.dataplane.connected_udp)";
     return;
   }
   if (now < link.try_at || now < limit_until_) return;
@@ -77,20 +76,25 @@ void ConnectedUdp::open(Instant now, Link& link) {
            "socket. Raise the limit of open files (LimitNOFILE= of the service) if that costs speed",
            open_);
   };
-  if (open_ >= most_) return fail("the limit of open files is reached", 0);
-  auto socket = io::UdpSocket::open(ports_[at].options);
-  if (!socket) return fail(socket.error().text, socket.error().code);
-  if (const auto ok = socket->connect(link.send.to); !ok) return fail(ok.error().text, ok.error().code);
-
-  // Another link to the same address would never see a frame there: the newest is the one that is alive.
+  if (open_ >= settings_.most) return fail("the limit of open files is reached", 0);
+  // The kernel would give one of two sockets for the same address everything: that of the link which is alive.
   if (const auto other = by_peer_.find({link.send.transport, link.send.to}); other != by_peer_.end()) {
     const auto it = links_.find(other->second);
     if (it != links_.end() && &it->second != &link) {
+      const bool had_one = link.opened_at != Instant{};
+      if (had_one && link.send.stats->last_recv.get() <= it->second.send.stats->last_recv.get()) {
+        link.try_at = now + kLongestBackoff;
+        return;
+      }
       give_up(it->second, "a newer link has the same address");
       it->second.try_at = now + kLongestBackoff;
       tell(it->second);
     }
   }
+  auto socket = io::UdpSocket::open(ports_[at].options);
+  if (!socket) return fail(socket.error().text, socket.error().code);
+  if (const auto ok = socket->connect(link.send.to); !ok) return fail(ok.error().text, ok.error().code);
+
   by_peer_[{link.send.transport, link.send.to}] = link.send.link;
   link.lease = std::make_shared<SendLease>(
       std::make_shared<LinkSocket>(std::move(*socket), link.send.link, link.send.transport, link.send.to));
@@ -120,7 +124,7 @@ void ConnectedUdp::tell(const Link& link) {
 }
 
 void ConnectedUdp::on_tick(Instant now) {
-  if (!on_) return;
+  if (!settings_.on) return;
   for (auto& [id, link] : links_) {
     if (link.lease == nullptr) {
       open(now, link);
@@ -135,7 +139,7 @@ void ConnectedUdp::on_tick(Instant now) {
       link.try_at = now + link.backoff;
       give_up(link, std::string("sending failed: ") + std::strerror(error));
       tell(link);
-    } else if (now - std::max(link.send.stats->last_recv.get(), link.opened_at) > kSilence) {
+    } else if (now - std::max(link.send.stats->last_recv.get(), link.opened_at) > settings_.silence) {
       ++count_.silent;
       link.silent = true;
       link.opened_at = now;  // heard since then
@@ -155,7 +159,7 @@ bool ConnectedUdp::stale_source(const Link& link) const {
 }
 
 void ConnectedUdp::on_network_change(Instant now) {
-  if (!on_) return;
+  if (!settings_.on) return;
   for (auto& [id, link] : links_) {
     if (link.lease == nullptr) {
       link.try_at = std::min(link.try_at, now + kSettle);
@@ -191,7 +195,7 @@ control::LinkSocketView ConnectedUdp::view(LinkId id) const {
 
 control::ConnectedUdpView ConnectedUdp::totals() const {
   auto v = count_;
-  v.on = on_;
+  v.on = settings_.on;
   v.open = open_;
   return v;
 }

@@ -23,9 +23,15 @@ class ConnectedUdp {
  public:
   using ToAll = std::function<void(const Broadcast&)>;
 
-  /// `most`: sockets open at a time. `to_all` takes commands to every worker.
-  ConnectedUdp(const std::vector<UdpPort>& ports, bool on, std::size_t most, ToAll to_all, Log& log)
-      : ports_(ports), on_(on), most_(most), to_all_(std::move(to_all)), log_(log) {}
+  struct Settings {
+    bool on = true;
+    std::size_t most = 0;                         // open at a time
+    Duration silence = std::chrono::seconds(15);  // after which a path is in doubt
+  };
+
+  /// `to_all` takes commands to every worker.
+  ConnectedUdp(const std::vector<UdpPort>& ports, const Settings& settings, ToAll to_all, Log& log)
+      : ports_(ports), settings_(settings), to_all_(std::move(to_all)), log_(log) {}
 
   /// Every command to all workers passes here on its way; a SetLink leaves with the link's socket in it.
   void pass(Instant now, Broadcast& command);
@@ -57,8 +63,7 @@ class ConnectedUdp {
   bool stale_source(const Link& link) const;
 
   const std::vector<UdpPort>& ports_;
-  bool on_;
-  std::size_t most_;
+  Settings settings_;
   ToAll to_all_;
   Log& log_;
   std::map<LinkId, Link> links_;

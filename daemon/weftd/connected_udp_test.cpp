@@ -33,7 +33,8 @@ struct Bench {
     p.info.local = p.options.bind;
     ports.push_back(std::move(p));
     connected = std::make_unique<ConnectedUdp>(
-        ports, on, most, [this](const Broadcast& b) { told.push_back(b); }, log);
+        ports, ConnectedUdp::Settings{.on = on, .most = most},
+        [this](const Broadcast& b) { told.push_back(b); }, log);
   }
   SetLink link(std::uint64_t id, const Endpoint& to) {
     auto& s = stats[id];
@@ -161,6 +162,12 @@ TEST(ConnectedUdp, TheNewestOfTwoLinksToOneAddressHasTheSocket) {
   EXPECT_FALSE(b.has(1));
   ASSERT_EQ(b.told.size(), 1U);
   EXPECT_EQ(std::get<SetLink>(b.told[0]).send.link, LinkId{1});
+  for (int i = 0; i < 14; ++i) {  // it stays so while that one is heard
+    b.stats[2]->last_recv.set(at(2s + i * 10s));
+    b.connected->on_tick(at(2s + i * 10s));
+  }
+  EXPECT_TRUE(b.has(2));
+  EXPECT_FALSE(b.has(1));
 }
 
 TEST(ConnectedUdp, ATransportOfAnotherFamilyOrNoneIsNoReasonToFail) {

@@ -38,7 +38,10 @@ ControlThread::Impl::Impl(Parts parts)
             step([&](Now now, Outbox& out) { p.node.on_resolved(now, ticket, endpoints, error, out); });
           }),
       connected(
-          p.ports, p.settings.config.weft.dataplane.connected_udp, p.most_link_sockets,
+          p.ports,
+          {.on = p.settings.config.weft.dataplane.connected_udp,
+           .most = p.most_link_sockets,
+           .silence = std::chrono::seconds(p.settings.config.node.link_dead_timeout_secs) / 2},
           [this](const Broadcast& command) { p.workers.to_all(command); }, p.log),
       effects(
           p.workers, connected, p.ports, p.mesh != nullptr ? &p.mesh->device.queues()[0] : nullptr,

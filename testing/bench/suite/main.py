@@ -13,7 +13,7 @@ import budget  # noqa: E402
 import report  # noqa: E402
 from measures import PAIR  # noqa: E402
 from net import WIRES  # noqa: E402
-from plan import QUICK_PEERS, WORDS, Plan, catalogue  # noqa: E402
+from plan import QUICK_PEERS, WORDS, Plan, catalogue, on_request  # noqa: E402
 from products import ROOT  # noqa: E402
 from store import Store  # noqa: E402
 
@@ -48,6 +48,7 @@ def chosen_words(args):
 def chosen_products(args, store):
     known = catalogue()
     names = args.peers.split(",") if args.peers else [p.name for p in known if not args.quick or p.name in QUICK_PEERS]
+    known += [p for p in on_request() if p.name in names]
     for n in names:
         if n not in [p.name for p in known]:
             sys.exit(f"bench: unknown peer {n}; there are: {' '.join(p.name for p in known)}")

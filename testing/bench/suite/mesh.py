@@ -151,5 +151,9 @@ def weft_with_workers(count):
                 env={"WEFT_ENCRYPT_WORKERS": n, "WEFT_DECRYPT_WORKERS": n})
 
 
+def weft_on_listening_sockets():
+    return weft("weft-listening", "weft without sockets of its links' own", env={"WEFT_CONNECTED_UDP": "0"})
+
+
 def reference():
     return Mesh("reference", os.path.abspath(os.environ["FIPS"]) if os.environ.get("FIPS") else "", "a reference daemon, where FIPS names one")

@@ -4,7 +4,7 @@ import time
 import parts
 from lab import LabError
 from measures import PAIR
-from mesh import reference, weft, weft_with_workers
+from mesh import reference, weft, weft_on_listening_sockets, weft_with_workers
 from products import peers
 
 WIRE_WORDS = {"whole": tuple(PAIR), "segmented": ("rtt", "tcp", "load", "pps"), "off": ("rtt", "tcp", "pps")}
@@ -17,6 +17,11 @@ def catalogue():
     """Every product, in the order of the tables."""
     before, after = peers()[:3], peers()[3:]
     return [*before, weft(), reference(), *after]
+
+
+def on_request():
+    """Measured only when --peers names them."""
+    return [weft_on_listening_sockets()]
 
 
 class Step:
@@ -59,8 +64,8 @@ class Plan:
                                                    lambda p=p, h=hops: parts.chain(p, h, seconds)))
             if "hub" in words:
                 for p in order:
-                    if p.name in ("weft", "reference"):
-                        self._hub(r, p, spokes if p.name == "weft" else 10, seconds)
+                    if p.name == "reference" or p.name.startswith("weft"):
+                        self._hub(r, p, 10 if p.name == "reference" else spokes, seconds)
             if "rekey" in words and any(p.name == "weft" for p in products):
                 self.steps.append(Step(r, "rekey", "whole", weft(), 50, lambda: parts.rekey(seconds, self.tell)))
 
@@ -69,9 +74,9 @@ class Plan:
         self.steps.append(Step(r, "pair", wire, p, guess, lambda: parts.pair(p, wire, words, seconds, self.tell)))
 
     def _hub(self, r, p, spokes, seconds):
-        hub = type(p)(p.name, p.binary, p.about, node_options={"limits": {"max_peers": 300, "max_links": 600,
+        hub = type(p)(p.name, p.binary, p.about, env=p.env, node_options={"limits": {"max_peers": 300, "max_links": 600,
                                                                           "max_connections": 600}},
-                      small=[f"s{i}" for i in range(1, spokes)]) if p.name == "weft" else p
+                      small=[f"s{i}" for i in range(1, spokes)]) if p.name.startswith("weft") else p
         guess = 20 + 2 * max(10, 3 * seconds) + 0.6 * spokes + 2 * seconds
         self.steps.append(Step(r, "hub", "whole", p, guess, lambda: parts.hub(hub, spokes, min(20, spokes - 5), seconds, self.tell)))
 
