@@ -1,10 +1,13 @@
 #include "weft/client.h"
 
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -34,7 +37,7 @@ Result<io::Fd, std::string> open_socket(const std::string& path) {
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
-    return bad(connect_failure(errno, path));
+    return bad(connect_failure(errno, path, membership()));
   return fd;
 }
 
@@ -64,7 +67,47 @@ Result<std::string, std::string> exchange(int fd, std::string_view request) {
 
 }  // namespace
 
-std::string connect_failure(int error, const std::string& path) {
+Membership membership() {
+  const group* const g = getgrnam("weft");
+  if (g == nullptr) return Membership::no_group;
+  const gid_t gid = g->gr_gid;
+  std::vector<gid_t> mine(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  mine.resize(static_cast<std::size_t>(std::max(getgroups(static_cast<int>(mine.size()), mine.data()), 0)));
+  if (getegid() == gid || std::ranges::find(mine, gid) != mine.end()) return Membership::in_force;
+  const passwd* const me = getpwuid(getuid());
+  if (me == nullptr) return Membership::none;
+  for (char** name = g->gr_mem; *name != nullptr; ++name)
+    if (std::strcmp(*name, me->pw_name) == 0) return Membership::since_login;
+  return Membership::none;
+}
+
+namespace {
+
+std::string no_permission(const std::string& path, Membership m) {
+  const std::string what = fmt::format("no permission for {}: ", path);
+  switch (m) {
+    case Membership::no_group:
+      return what +
+             "only root may use it, as there is no group weft\n"
+             "make it and join it: sudo groupadd --system weft && sudo usermod -aG weft \"$USER\"; start "
+             "weftd anew, "
+             "log in anew";
+    case Membership::since_login:
+      return what +
+             "you are in the group weft, but not yet in this session\nlog in anew, or run: newgrp weft";
+    case Membership::in_force:
+      return what + "you are in the group weft, but it may not use this socket; who may: ls -l " + path;
+    case Membership::none:
+      break;
+  }
+  return what +
+         "only root and members of the group weft may use it\n"
+         "join it: sudo usermod -aG weft \"$USER\", then log in anew";
+}
+
+}  // namespace
+
+std::string connect_failure(int error, const std::string& path, Membership m) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -80,10 +123,7 @@ std::string connect_failure(int error, const std::string& path) {
           path);
     case EACCES:
     case EPERM:
-      return fmt::format(
-          "no permission for {}: only root and members of the group weft may use it\n"
-          "join it: sudo usermod -aG weft \"$USER\", then log in anew",
-          path);
+      return no_permission(path, m);
     case EAGAIN:
       return timed_out();
     default:

@@ -1,8 +1,10 @@
 #include "weft/keygen.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sodium.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -16,6 +18,12 @@ namespace {
 bool is_there(const std::string& path) {
   struct stat s {};
   return lstat(path.c_str(), &s) == 0;
+}
+
+/// A key that root makes is for the service, which could not read root's.
+bool give_to_service(const std::string& path) {
+  const passwd* const service = geteuid() == 0 ? getpwnam("weft") : nullptr;
+  return service != nullptr && lchown(path.c_str(), service->pw_uid, service->pw_gid) == 0;
 }
 
 }  // namespace
@@ -32,10 +40,12 @@ Result<KeygenResult, std::string> keygen(const std::string& dir, bool force, Rng
   const auto written = io::write_key_file(key_path, secret, force);
   sodium_memzero(secret.data(), secret.size());
   if (!written) return bad(written.error().text);
+  const bool given = give_to_service(key_path);
   KeygenResult r;
   r.err = id.npub() + "\n" + fmt::format("written: {} (secret) and {}/weft.pub\n", key_path, dir);
   if (const auto pub = io::write_public_key_file(dir + "/weft.pub", id.npub()); !pub)
     r.err += "warning: " + pub.error().text + "\n";
+  if (given) r.err += "it belongs to user weft, as which the service runs\n";
   r.err += fmt::format(
       "weftd takes this key when its configuration file is in {} and has no node.identity.nsec\n", dir);
   return r;

@@ -95,9 +95,12 @@ TEST(Pages, HistoryCountsWhatIsThere) {
 
 TEST(Client, AFailedConnectionNamesTheRemedy) {
   EXPECT_TRUE(has(connect_failure(ENOENT, "/run/x"), "not running"));
-  EXPECT_TRUE(has(connect_failure(ECONNREFUSED, "/run/x"), "systemctl start weftd"));
+  EXPECT_TRUE(has(connect_failure(ECONNREFUSED, "/run/x"), "systemctl start weft,"));
   EXPECT_TRUE(has(connect_failure(EACCES, "/run/x"), "group weft"));
-  EXPECT_TRUE(has(connect_failure(EACCES, "/run/x"), "log in anew"));
+  EXPECT_TRUE(has(connect_failure(EACCES, "/run/x", Membership::none), "usermod -aG weft"));
+  EXPECT_TRUE(has(connect_failure(EACCES, "/run/x", Membership::none), "log in anew"));
+  EXPECT_TRUE(has(connect_failure(EACCES, "/run/x", Membership::since_login), "newgrp weft"));
+  EXPECT_TRUE(has(connect_failure(EACCES, "/run/x", Membership::no_group), "groupadd"));
   const auto r = ask("/nonexistent/" + std::string(200, 'x'), "show_status");
   ASSERT_FALSE(r);
   EXPECT_TRUE(has(r.error(), "longer than"));

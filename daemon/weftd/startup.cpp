@@ -35,6 +35,11 @@ std::string dir_of(const std::string& file) {
 
 std::string in(const std::string& dir, std::string_view name) { return dir + "/" + std::string(name); }
 
+std::string user() {
+  const passwd* const me = getpwuid(geteuid());
+  return me != nullptr ? "user " + std::string(me->pw_name) : "user " + std::to_string(geteuid());
+}
+
 bool is_our_dir(const std::string& path) {
   struct stat s {};
   return stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
@@ -72,7 +77,10 @@ Result<std::vector<config::Source>, std::string> read_files(const std::optional<
     auto text = io::read_text_file(path, kMaxConfig);
     if (text) sources.push_back({path, std::move(*text)});
     else if (file || text.error().kind != io::FileError::missing)
-      return bad("configuration: " + text.error().text);
+      return bad("configuration: " + text.error().text +
+                 (text.error().kind == io::FileError::unreadable
+                      ? "; weftd runs as " + user() + " and must be able to read it"
+                      : ""));
   }
   return sources;
 }
@@ -132,6 +140,7 @@ Result<ChosenIdentity, std::string> choose_identity(Settings& s, Rng& rng) {
     if (!file) {
       // A key that is there but cannot be used is never replaced: the node would silently become another one.
       const bool elsewhere = file.error().kind == io::KeyFileError::unreadable && path != last;
+      if (elsewhere) s.warnings.push_back(path + " is not used: " + file.error().text);
       if (file.error().kind == io::KeyFileError::missing || elsewhere) continue;
       return bad("identity: " + file.error().text);
     }

@@ -37,6 +37,14 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
+/// For a file that exists and may not be read: an operator put it there with another user's rights.
+std::string whose(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return {};
+  return "; it belongs to user " + std::to_string(st.st_uid) + ": `chown " + std::to_string(geteuid()) + " " +
+         path + "` makes it this daemon's";
+}
+
 // The file's bytes in memory that is erased again; no copy of the secret stays behind.
 struct Block {
   std::array<char, kMaxKeyFile + 1> bytes;
@@ -106,9 +114,10 @@ void SecretText::wipe() {
 Result<KeyFile, KeyFileFailure> read_key_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
-    const bool missing = errno == ENOENT || errno == ENOTDIR;
-    return bad(failed(missing ? KeyFileError::missing : KeyFileError::unreadable, path,
-                      std::generic_category().message(errno)));
+    const int error = errno;
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    const auto why = std::generic_category().message(error) + (error == EACCES ? whose(path) : "");
+    return bad(failed(missing ? KeyFileError::missing : KeyFileError::unreadable, path, why));
   }
   struct stat st {};
   if (fstat(fd.get(), &st) != 0)

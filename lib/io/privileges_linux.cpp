@@ -17,7 +17,7 @@ bool may(unsigned capability) { return capng_have_capability(CAPNG_PERMITTED, ca
 
 /// As the plain user that is left when root's powers over files are gone.
 bool reaches(const std::string& folder) {
-  return faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0 || errno == ENOENT;
+  return faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
 }
 
 bool reaches_all_without_powers(const std::vector<std::string>& folders) {

@@ -90,7 +90,7 @@ test_run() {
   check "a reload is a reload" in_root systemctl reload weft
   check "of the configuration" wait_until 5 has "$(sleep 1; in_root journalctl -u weft -o cat)" "configuration read again"
   check "by the same process" test "$(main_pid)" = "$pid"
-  python3 testing/netns/freeze_thread.py "$(pid_outside)" weft-dec-0 60 > "$S/freeze.log" 2>&1 &
+  python3 testing/netns/freeze_thread.py "$(pid_outside)" weft-dec-0,weft-work-0 60 > "$S/freeze.log" 2>&1 &
   check "one thread made to hang" wait_until 5 grep -q "stands still" "$S/freeze.log"
   check "the watchdog notices and starts it anew" wait_until 90 restarted_from "$pid"
   check "and says so" has "$(in_root journalctl -u weft -o cat)" "Watchdog timeout"

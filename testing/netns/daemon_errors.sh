@@ -20,7 +20,7 @@ nothing_left() {
   ! in_ns a ip link show weft0 && ! in_ns a ip -6 rule | grep fd00 && ! in_ns a ip -6 route | grep fd00 &&
     [ ! -e "$SCRATCH/a/control.sock" ]
 }
-config() { printf '%s\n' "node: { control: { socket_path: '$SCRATCH/a/control.sock' } }" "$@" > "$SCRATCH/a/try.yaml"; }
+config() { printf '%s\n' "node: { control: { socket_path: '$SCRATCH/a/control.sock' } }" "$@" > "$C"; }
 C=$SCRATCH/a/try.yaml
 
 try "no such option" 2 "--nonsense" --nonsense
@@ -83,4 +83,95 @@ for kind in empty garbage folder; do
   mv "$SCRATCH/a/aside" "$SCRATCH/a/weft.key"
   check "key file: $kind: not replaced" not grep -q nsec1q "$SCRATCH/keys/weft.key"
 done
+
+# ---- what is a warning: the daemon runs, and says it once ---------------------------------------------------------------
+# runs TEXT WORDS ARG...: starts it like try, expects WORDS in its log and that it ends with 0 when asked
+runs() {
+  local text=$1 words=$2
+  shift 2
+  ip netns exec "$PREFIX-a" env -u JOURNAL_STREAM "STATE_DIRECTORY=${STATE:-$SCRATCH/a}" ${WRAP:-} "$WEFTD" "$@" > "$SCRATCH/out" 2>&1 &
+  NODE_PID[run]=$!
+  check "$text: says \"$words\"" wait_until 5 grep -qF -- "$words" "$SCRATCH/out" || cat "$SCRATCH/out"
+  wait_until 5 grep -q "running as user" "$SCRATCH/out"
+  node_stop run
+  check "$text: runs, and ends with 0" test "$NODE_EXIT" = 0
+  check "$text: leaves nothing" nothing_left
+}
+mkdir -m 755 "$SCRATCH/c"  # a folder without a key, so that the state folder's counts
+C=$SCRATCH/c/try.yaml
+config
+mkdir -m 700 "$SCRATCH/ro"
+wrapped() {  # COMMAND... with a mount of its own, made by the first argument
+  local mount=$1
+  shift
+  printf '#!/bin/sh\nexec unshare -m sh -c '"'"'%s && exec "$@"'"'"' sh "$@"\n' "$mount" > "$SCRATCH/wrap"
+  chmod +x "$SCRATCH/wrap"
+}
+wrapped "mount -t tmpfs -o ro tmpfs $SCRATCH/ro"
+STATE=$SCRATCH/ro WRAP=$SCRATCH/wrap runs "state folder read-only" "the new key cannot be kept" -c "$C"
+wrapped "mount -t tmpfs -o size=4k,mode=700 tmpfs $SCRATCH/ro && head -c 4096 /dev/zero > $SCRATCH/ro/full"
+STATE=$SCRATCH/ro WRAP=$SCRATCH/wrap runs "disk full" "No space left on device" -c "$C"
+STATE=$SCRATCH/none/below runs "state folder missing: made" "(key in $SCRATCH/none/below/weft.key)" -c "$C"
+check "state folder missing: for nobody else" test "$(stat -c %a "$SCRATCH/none/below")" = 700
+chmod 644 "$SCRATCH/none/below/weft.key"
+STATE=$SCRATCH/none/below runs "key file open to others" "chmod 600" -c "$C"
+chmod 600 "$SCRATCH/none/below/weft.key"
+echo "peers: [ { npub: nonsense" > "$SCRATCH/none/below/peers.yaml"
+STATE=$SCRATCH/none/below runs "added peers half-written" "peers.yaml:" -c "$C"
+mkdir "$SCRATCH/c/hosts"
+runs "hosts file is a folder" "hosts: not a regular file" -c "$C"
+rmdir "$SCRATCH/c/hosts"
+in_ns a python3 -c 'import socket, time
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(("::1", 5354)); time.sleep(60)' &
+HOLDER=$!
+wait_until 5 grep -q 14EA <(in_ns a cat /proc/net/udp6)
+runs "name responder's port taken" "names under .fips are not answered" -c "$C"
+for pid in $(ip netns pids "$PREFIX-a"); do kill "$pid"; done
+wait "$HOLDER" 2> /dev/null
+printf '%s\n' "node: { control: { socket_path: '$SCRATCH/nowhere/at/all/control.sock' } }" > "$C"
+runs "folder of the control socket missing" "going on without control socket" -c "$C"
+echo precious > "$SCRATCH/a/file"
+printf '%s\n' "node: { control: { socket_path: '$SCRATCH/a/file' } }" > "$C"
+runs "control socket is a file" "something that is no socket is there" -c "$C"
+check "control socket is a file: it is still there" grep -q precious "$SCRATCH/a/file"
+config "peers: [ { npub: npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d, addresses: [ { transport: udp, addr: 'host.example:2121' } ] } ]"
+wrapped "mount --bind /dev/null /etc/resolv.conf"
+WRAP=$SCRATCH/wrap runs "resolver gone" "host.example" -c "$C"
+
+# ---- two at a time ------------------------------------------------------------------------------------------------------
+node_config a "transports: { udp: { bind_addr: '0.0.0.0:2122' } }"
+node_start a
+config
+in_ns a env "STATE_DIRECTORY=$SCRATCH/none/below" timeout 10 "$WEFTD" -c "$C" > "$SCRATCH/out" 2>&1
+check "another daemon has the interface: exit code 1" test $? = 1
+check "another daemon has the interface: says so" grep -qF "a running program has it open" "$SCRATCH/out"
+config "tun: { enabled: false }"
+ip netns exec "$PREFIX-a" env -u JOURNAL_STREAM "STATE_DIRECTORY=$SCRATCH/none/below" "$WEFTD" -c "$C" > "$SCRATCH/out" 2>&1 &
+NODE_PID[run]=$!
+check "another daemon has the control socket: says so" wait_until 5 grep -qF "is in use by a running weftd" "$SCRATCH/out"
+node_stop run
+check "another daemon has the control socket: which still answers" grep -q '"status":"ok"' <(node_ask a show_status)
+node_stop a
+
+# ---- a user of its own, as the service has ------------------------------------------------------------------------------
+config
+chmod 755 "$SCRATCH"
+mkdir -m 700 "$SCRATCH/mine"
+chown 65533:65533 "$SCRATCH/mine"
+printf '%s\n' "node: { control: { socket_path: '$SCRATCH/mine/control.sock' } }" > "$C"
+as_service="setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps +net_admin --ambient-caps +net_admin --bounding-set -all,+net_admin"
+tun_for_all="true"
+[ "$(stat -c %a /dev/net/tun)" = 666 ] || { mknod -m 666 "$SCRATCH/tun" c 10 200; tun_for_all="mount --bind $SCRATCH/tun /dev/net/tun"; }
+wrapped "$tun_for_all"
+STATE=$SCRATCH/mine WRAP="$SCRATCH/wrap $as_service" runs "a user with CAP_NET_ADMIN only" "running as user 65533 with capabilities net_admin" -c "$C"
+chown 0:0 "$SCRATCH/mine/weft.key"
+STATE=$SCRATCH/mine WRAP="$SCRATCH/wrap $as_service" try "key file of root" 1 "chown 65533" -c "$C"
+chown 65532 "$SCRATCH/mine/weft.key"
+chmod 644 "$SCRATCH/mine/weft.key"
+STATE=$SCRATCH/mine WRAP="$SCRATCH/wrap $as_service" try "key file of somebody else" 1 "chown 65533" -c "$C"
+chown 65533 "$SCRATCH/mine/weft.key"
+install -m 600 "$SCRATCH/none/below/weft.key" "$SCRATCH/c/weft.key"
+STATE=$SCRATCH/mine WRAP="$SCRATCH/wrap $as_service" runs "a key beside the configuration that it may not read" "weft.key is not used" -c "$C"
+chmod 600 "$C"
+STATE=$SCRATCH/mine WRAP="$SCRATCH/wrap $as_service" try "configuration that it may not read" 1 "try.yaml: Permission denied" -c "$C"
 netns_end

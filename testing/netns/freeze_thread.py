@@ -1,6 +1,6 @@
 """Stops one thread of a process for some seconds, as if it hung: freeze_thread.py PID NAME SECONDS.
 
-NAME is the thread's name as in /proc/PID/task/*/comm. Prints one line when it stands still.
+NAME is the thread's name as in /proc/PID/task/*/comm, or several with commas: the first that there is. Prints one line when it stands still.
 """
 import ctypes
 import os
@@ -12,14 +12,16 @@ WALL = 0x40000000
 
 
 def main() -> int:
-    pid, name, seconds = int(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+    pid, names, seconds = int(sys.argv[1]), sys.argv[2].split(","), float(sys.argv[3])
+    threads = {}
     for tid in map(int, os.listdir(f"/proc/{pid}/task")):
         with open(f"/proc/{pid}/task/{tid}/comm") as f:
-            if f.read().strip() == name:
-                break
-    else:
-        print(f"process {pid} has no thread {name}", file=sys.stderr)
+            threads[f.read().strip()] = tid
+    name = next((n for n in names if n in threads), None)
+    if name is None:
+        print(f"process {pid} has none of these threads: {sys.argv[2]}", file=sys.stderr)
         return 1
+    tid = threads[name]
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
