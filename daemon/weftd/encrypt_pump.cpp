@@ -15,14 +15,19 @@ constexpr std::size_t kBurstPackets = 128;
 
 }  // namespace
 
-EncryptPump::EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports, io::PollSet& poll,
+EncryptPump::EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports,
+                         TunStrayRings& strays, std::vector<EncryptPump*>& everyone, io::PollSet& poll,
                          std::uint64_t first_tag, Waker& thread, Waker& control)
     : ShardPump(poll, first_tag, thread, control, ports.size()),
+      thread_(thread),
+      number_(o.id.value),
+      strays_(strays),
+      everyone_(everyone),
       queue_(queue),
       wire_(ports, port_stats_, o.id.value),
       tun_(queue),
       shard_(std::move(o)),
-      io_{wire_, tun_, lanes_, nullptr},
+      io_{wire_, tun_, lanes_, nullptr, this},
       arena_(queue == nullptr ? 0 : kBurstBytes + offload::kMaxSuperPacket) {
   reads_.reserve(kBurstPackets);
   if (queue_ != nullptr && !poll_.add(queue_->fd(), first_tag_))
@@ -31,6 +36,22 @@ EncryptPump::EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPor
 
 void EncryptPump::apply_commands() {
   while (auto c = inbox_.pop()) shard_.apply(io::mono_now(), std::move(*c), io_);
+}
+
+bool EncryptPump::hand_over(WorkerId worker, TunBurst&& burst) {
+  if (!strays_.push(number_, worker.value, std::move(burst))) return false;
+  everyone_[worker.value]->thread_.wake();
+  return true;
+}
+
+bool EncryptPump::take_strays() {
+  bool any = false;
+  for (std::size_t from = 0; from < strays_.senders(); ++from)
+    while (auto burst = strays_.pop(from, number_)) {
+      any = true;
+      shard_.on_stray(io::mono_now(), std::move(*burst), io_);
+    }
+  return any;
 }
 
 /// Packets behind one another in the arena, until the queue or the burst's bound is empty.
@@ -60,7 +81,8 @@ void EncryptPump::read_burst() {
 bool EncryptPump::turn() {
   read_burst();
   apply_commands();
-  if (reads_.empty()) return false;
+  const bool strays = take_strays();
+  if (reads_.empty()) return strays;
   shard_.on_tun(io::mono_now(), reads_, io_);
   return true;
 }

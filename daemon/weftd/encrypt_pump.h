@@ -7,15 +7,16 @@
 
 namespace weft::daemon {
 
-class EncryptPump final : public ShardPump {
+class EncryptPump final : public ShardPump, private TunStraySink {
  public:
-  /// `queue` may be null. Sends on socket `o.id mod decrypt workers` of each port. Throws std::system_error when the
-  /// process is out of descriptors.
-  EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports, io::PollSet& poll,
-              std::uint64_t first_tag, Waker& thread, Waker& control);
+  /// `queue` may be null. Sends on socket `o.id mod decrypt workers` of each port. `everyone`: all encrypt pumps by number,
+  /// complete before the threads start. Throws std::system_error when the process is out of descriptors.
+  EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports, TunStrayRings& strays,
+              std::vector<EncryptPump*>& everyone, io::PollSet& poll, std::uint64_t first_tag, Waker& thread,
+              Waker& control);
 
   bool turn() override;
-  bool idle() const override { return inbox_.empty(); }
+  bool idle() const override { return inbox_.empty() && strays_.empty(number_); }
   void on_ready(std::uint64_t) override {
   }  // every turn reads the queue: an empty one costs less than to keep track
   const ShardStats& stats() const override { return shard_.stats(); }
@@ -24,7 +25,14 @@ class EncryptPump final : public ShardPump {
  private:
   void apply_commands();
   void read_burst();
+  /// False: there was none.
+  bool take_strays();
+  bool hand_over(WorkerId worker, TunBurst&& burst) override;
 
+  Waker& thread_;
+  std::size_t number_;
+  TunStrayRings& strays_;
+  std::vector<EncryptPump*>& everyone_;
   io::TunQueue* queue_;
   PortSink wire_;
   QueueSink tun_;

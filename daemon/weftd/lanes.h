@@ -62,16 +62,17 @@ class PuntLanes final : public PuntSink {
   std::array<Ring<Punt>, kLanes> lanes_{Ring<Punt>(256), Ring<Punt>(1024), Ring<Punt>(1024)};
 };
 
-/// Bursts that one decrypt worker received and another is home to: a ring for each ordered pair.
-class StrayRings {
+/// Bursts that one worker read and another of its kind must look at: a ring for each ordered pair.
+template <class Burst, std::size_t kCapacity>
+class PairRings {
  public:
-  explicit StrayRings(std::size_t workers) : workers_(workers) {
+  explicit PairRings(std::size_t workers) : workers_(workers) {
     if (workers > 1)
       for (std::size_t i = 0; i < workers * workers; ++i) rings_.emplace_back(kCapacity);
   }
 
-  bool push(std::size_t from, std::size_t to, StrayBurst&& b) { return at(from, to).push(std::move(b)); }
-  std::optional<StrayBurst> pop(std::size_t from, std::size_t to) { return at(from, to).pop(); }
+  bool push(std::size_t from, std::size_t to, Burst&& b) { return at(from, to).push(std::move(b)); }
+  std::optional<Burst> pop(std::size_t from, std::size_t to) { return at(from, to).pop(); }
   bool empty(std::size_t to) const {
     if (workers_ > 1)
       for (std::size_t from = 0; from < workers_; ++from)
@@ -81,12 +82,13 @@ class StrayRings {
   std::size_t senders() const { return workers_ > 1 ? workers_ : 0; }
 
  private:
-  static constexpr std::size_t kCapacity = 64;
-
-  Ring<StrayBurst>& at(std::size_t from, std::size_t to) { return rings_[from * workers_ + to]; }
+  Ring<Burst>& at(std::size_t from, std::size_t to) { return rings_[from * workers_ + to]; }
 
   std::size_t workers_;
-  std::deque<Ring<StrayBurst>> rings_;  // a deque: rings stay where they are
+  std::deque<Ring<Burst>> rings_;  // a deque: rings stay where they are
 };
+using StrayRings = PairRings<StrayBurst, 64>;
+/// Short: what waits here has left the interface's queue, and TCP believes that it is on its way.
+using TunStrayRings = PairRings<TunBurst, 8>;
 
 }  // namespace weft::daemon

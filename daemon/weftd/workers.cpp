@@ -31,12 +31,13 @@ WorkerCounts worker_counts(const config::Config& c) {
 
 Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice* tun,
                  std::vector<UdpPort>& ports, bool timed, Rng& rng)
-    : counts_(counts), strays_(counts.decrypt) {
+    : counts_(counts), strays_(counts.decrypt), tun_strays_(counts.encrypt) {
   const auto options = [&](std::uint32_t number) {
     ShardOptions o;
     o.self = self;
     o.id = WorkerId{number};
     o.decrypt_workers = counts.decrypt;
+    o.encrypt_workers = counts.encrypt;
     o.aead = crypto::make_aead();
     o.fragment_seed = rng.u64();
     o.tun_tcp = tun != nullptr && tun->features().tcp;
@@ -66,7 +67,8 @@ Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice
     auto& t = joins ? *threads_[i] : thread("weft-enc-" + std::to_string(i));
     auto* queue = i < queues ? &tun->queues()[i] : nullptr;
     add(t, encrypt_,
-        std::make_unique<EncryptPump>(options(i), queue, ports, t.poll(), t.next_tag(), t.waker(), control_));
+        std::make_unique<EncryptPump>(options(i), queue, ports, tun_strays_, encrypt_, t.poll(), t.next_tag(),
+                                      t.waker(), control_));
   }
 }
 

@@ -60,6 +60,7 @@ class Workers {
   WorkerCounts counts_;
   Waker control_;
   StrayRings strays_;
+  TunStrayRings tun_strays_;
   std::vector<DecryptPump*> decrypt_;
   std::vector<EncryptPump*> encrypt_;
   std::vector<ShardPump*> all_;

@@ -28,6 +28,8 @@ namespace weft {
   X(bad_tag, "authentication failed")                                                         \
   X(inner_short, "authentic frame without room for a message type")                           \
   X(unknown_link_message, "authentic link message of unknown type")                           \
+  X(probe_mismatch, "MTU probe of another size than it says")                                 \
+  X(unknown_probe, "answer to no MTU probe of ours")                                          \
   X(punch_probe, "hole-punch probe, not a frame")                                             \
   X(oversize_datagram, "datagram larger than the transport takes")                            \
   X(truncated_datagram, "datagram cut by the receive buffer")                                 \

@@ -280,6 +280,7 @@ struct DataplaneSection {
   bool raise_priority = true;
   bool connected_udp = true;
   bool offload = true;  // false: one packet per call everywhere
+  bool mtu_discovery = true;  // towards weft nodes
   bool perf = false;  // print stage timings
 };
 struct FirewallSection {

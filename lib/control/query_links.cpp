@@ -30,9 +30,11 @@ Json link_json(const View& v, LinkId link, TransportId transport, const Endpoint
 Answer show_links(const View& v, const Params&) {
   Json rows = Json::array();
   const auto& links = v.node.links();
-  for (const auto& [addr, p] : links.peers())
+  for (const auto& [addr, p] : links.peers()) {
     rows.push_back(
         link_json(v, p.link, p.transport, p.to, p.initiator, "connected", p.up_since_unix_ms, p.stats.get()));
+    rows.back()["weft"] = {{"is_weft", p.features.has_value()}, {"mtu", p.mtu}};
+  }
   for (const auto& [index, d] : links.dials())
     if (!d.is_rekey && !d.peer_was_up)
       rows.push_back(

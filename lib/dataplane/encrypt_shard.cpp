@@ -30,6 +30,7 @@ struct EncryptShard::Impl {
         egress(std::max(opts.burst_frames, kMinFrames)),
         buffer(std::max(opts.burst_bytes, kMinBuffer)),
         max_frames(std::max(opts.burst_frames, kMinFrames)),
+        strays(opts.encrypt_workers < 2 ? 0 : opts.encrypt_workers),
         fragment_id(static_cast<std::uint32_t>(opts.fragment_seed)) {
     open.reserve(max_frames);
     jobs.reserve(max_frames);
@@ -46,6 +47,9 @@ struct EncryptShard::Impl {
   std::uint8_t* slot() { return buffer.data() + used; }
   StageTimer timed(Stage stage, std::size_t items) { return {stats, opts.stage_clock, stage, items}; }
 
+  /// True when another worker must feed the link that this read goes to, and has got it.
+  bool stray(const TunRead& read, ShardIo& io);
+  void hand_over(ShardIo& io);
   void on_read(Instant now, const TunRead& read, ShardIo& io);
   void on_packet(Instant now, MutBytes packet, ShardIo& io);
   void to_self(MutBytes packet, ShardIo& io);
@@ -71,6 +75,7 @@ struct EncryptShard::Impl {
   std::size_t max_frames;
   std::vector<Open> open;
   std::vector<crypto::AeadJob> jobs;
+  std::vector<TunBurst> strays;  // by worker; empty where there is one
   IcmpLimiter too_big_limit;
   IcmpLimiter unreachable_limit;
   IcmpError icmp{};
@@ -85,6 +90,29 @@ void EncryptShard::Impl::punt(Punt&& p, ShardIo& io) {
 void EncryptShard::Impl::write_tun(Bytes packet, Gauge& counter, ShardIo& io) {
   if (io.tun.write({}, std::span(&packet, 1))) counter.add(1);
   else stats.drops.add(Drop::tun_write_failed);
+}
+
+bool EncryptShard::Impl::stray(const TunRead& read, ShardIo& io) {
+  if (strays.empty() || io.tun_strays == nullptr || read.packet.size() < ip6::kHeader) return false;
+  SessionEntry* s = tables.session(ip6::dest(read.packet));
+  const RouteEntry* r = s != nullptr ? tables.route(*s) : nullptr;
+  if (r == nullptr || r->link->send.same_kind) return false;
+  const WorkerId feeder = feeder_of(r->link->send, opts.encrypt_workers);
+  if (feeder == opts.id) return false;
+  TunBurst& out = strays[feeder.value];
+  out.items.push_back({read.vnet, static_cast<std::uint32_t>(out.bytes.size()),
+                       static_cast<std::uint32_t>(read.packet.size())});
+  out.bytes.insert(out.bytes.end(), read.packet.begin(), read.packet.end());
+  return true;
+}
+
+void EncryptShard::Impl::hand_over(ShardIo& io) {
+  for (std::uint32_t w = 0; w < strays.size(); ++w) {
+    const std::size_t n = strays[w].items.size();
+    if (n == 0) continue;
+    if (io.tun_strays->hand_over(WorkerId{w}, std::exchange(strays[w], {}))) stats.strays.add(n);
+    else stats.drops.add(Drop::stray_lane_full, n);
+  }
 }
 
 void EncryptShard::Impl::on_read(Instant now, const TunRead& read, ShardIo& io) {
@@ -288,9 +316,20 @@ void EncryptShard::apply(Instant now, Command&& command, ShardIo& io) {
 void EncryptShard::on_tun(Instant now, std::span<const TunRead> reads, ShardIo& io) {
   {
     const auto t = impl_->timed(Stage::inner, reads.size());
-    for (const TunRead& read : reads) impl_->on_read(now, read, io);
+    for (const TunRead& read : reads)
+      if (!impl_->stray(read, io)) impl_->on_read(now, read, io);
   }
   impl_->stats.burst_in.add(reads.size());
+  impl_->flush(now, io);
+  impl_->hand_over(io);
+}
+
+void EncryptShard::on_stray(Instant now, TunBurst&& burst, ShardIo& io) {
+  {
+    const auto t = impl_->timed(Stage::inner, burst.items.size());
+    for (const TunBurst::Item& i : burst.items)
+      impl_->on_read(now, {i.vnet, MutBytes(burst.bytes).subspan(i.offset, i.size)}, io);
+  }
   impl_->flush(now, io);
 }
 

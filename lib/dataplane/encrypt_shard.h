@@ -5,6 +5,9 @@
 /// the interface, and seals both layers of a burst at a time. A packet without session or route goes to the
 /// core as PuntTunPacket.
 ///
+/// on_stray the same for what another encrypt shard read and this one must send, being the only one that feeds a link
+/// to a node that is not weft (feeder_of).
+///
 /// Commands  all Broadcast kinds, and InjectTun. Others are ignored.
 /// Order     packets of one flow leave in the order they came. Counters of the outer layer are reserved last.
 /// Thread    one owner; stats() may be read by anyone. Cost: one copy per byte, no allocation in steady
@@ -29,6 +32,7 @@ class EncryptShard {
 
   void apply(Instant now, Command&& command, ShardIo& io);
   void on_tun(Instant now, std::span<const TunRead> reads, ShardIo& io);
+  void on_stray(Instant now, TunBurst&& burst, ShardIo& io);
 
   const ShardStats& stats() const;
   /// For the shell's own losses on this thread (reads cut short, queues of its own).

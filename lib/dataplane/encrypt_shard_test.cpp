@@ -332,5 +332,73 @@ TEST(EncryptShard, CountsWhatTheSocketRefusesAndWhatHasNoCounterLeft) {
   EXPECT_TRUE(p.a.enc_io.sent.empty());
 }
 
+// ---- one feeder towards nodes that are not weft -------------------------------------------------------------------------
+
+/// Worker 1 of two, which knows what worker 0, the node's own shard, knows.
+struct TwoWorkers {
+  explicit TwoWorkers(bool weft_peer) : second(options()) {
+    connect(a, b);
+    talk(a, b);
+    a.links[2].same_kind = weft_peer;
+    a.links[2].home = WorkerId{0};
+    tell(SetLink{a.links[2]});
+    tell(SetSession{a.sessions[2]});
+    tell(SetRoute{b.addr, link_id(a, b), HopClass::direct_peer, kNever});
+  }
+  template <class C>
+  void tell(const C& c) {
+    auto io = a.enc_io.io();
+    a.enc.apply(a.now, Command{c}, io);
+    auto io2 = second_io.io();
+    second.apply(a.now, Command{c}, io2);
+  }
+  ShardOptions options() const {
+    auto o = a.options(2, true);
+    o.id = WorkerId{1};
+    return o;
+  }
+  void tun(std::vector<Buffer> packets) {
+    std::vector<TunRead> reads;
+    for (Buffer& p : packets) reads.push_back({{}, p});
+    auto io = second_io.io();
+    second.on_tun(a.now, reads, io);
+  }
+  rig::Node a{1, 2}, b{2};
+  rig::FakeIo second_io;
+  EncryptShard second;
+};
+
+TEST(EncryptShard, HandsWhatGoesToANodeThatIsNotWeftToTheOneWorkerThatFeedsTheLink) {
+  TwoWorkers w(false);
+  const std::vector<Buffer> packets{rig::udp(w.a, w.b, 200, 5000, 1), rig::udp(w.a, w.b, 300, 5000, 2)};
+  w.tun(packets);
+  EXPECT_TRUE(w.second_io.sent.empty());
+  ASSERT_EQ(w.second_io.tun_strays.size(), 1U) << "one hand-over for a burst";
+  EXPECT_EQ(w.second_io.tun_strays[0].first, WorkerId{0});
+  EXPECT_EQ(w.second.stats().strays.get(), 2U);
+  auto io = w.a.enc_io.io();
+  w.a.enc.on_stray(w.a.now, std::move(w.second_io.tun_strays[0].second), io);
+  EXPECT_EQ(w.a.enc_io.frames().size(), 2U);
+  carry(w.a, w.b);
+  EXPECT_EQ(w.b.dec_io.packets(), packets) << "in order, unchanged";
+  w.a.tun(packets);
+  EXPECT_EQ(w.a.enc_io.frames().size(), 2U) << "the feeder keeps its own";
+}
+
+TEST(EncryptShard, LetsEveryWorkerFeedALinkToAWeftNode) {
+  TwoWorkers w(true);
+  w.tun({rig::udp(w.a, w.b, 200)});
+  EXPECT_EQ(w.second_io.frames().size(), 1U);
+  EXPECT_TRUE(w.second_io.tun_strays.empty());
+}
+
+TEST(EncryptShard, CountsWhatTheFeederHasNoRoomFor) {
+  TwoWorkers w(false);
+  w.second_io.lanes_take = false;
+  w.tun({rig::udp(w.a, w.b, 200), rig::udp(w.a, w.b, 200)});
+  EXPECT_EQ(w.second.stats().drops.get(Drop::stray_lane_full), 2U);
+  EXPECT_TRUE(w.second_io.sent.empty());
+}
+
 }  // namespace
 }  // namespace weft

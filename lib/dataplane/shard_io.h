@@ -27,6 +27,14 @@ inline WorkerId home_of(SessionIndex index, std::uint32_t decrypt_workers) {
   return {decrypt_workers < 2 ? 0U : (index.value & 0xffU) % decrypt_workers};
 }
 
+/// The encrypt worker that alone feeds a link to a node that is not weft. Such a node takes a frame up to 2048 counters
+/// late, and a worker that is preempted between taking counters and sending makes them older than that when others go
+/// on meanwhile. It is the one with the number of the link's home: the home writes replies to that worker's queue, so the
+/// kernel comes to give it the flows anyway.
+inline WorkerId feeder_of(const LinkSend& link, std::uint32_t encrypt_workers) {
+  return {encrypt_workers < 2 ? 0U : link.home.value % encrypt_workers};
+}
+
 struct SendOutcome {
   std::size_t lost = 0;          // frames that did not leave; the shard counts them, as if they were the run's last
   Drop why = Drop::send_failed;  // or send_buffer_full, send_too_big, send_unreachable
@@ -82,11 +90,30 @@ class StraySink {
   virtual bool hand_over(WorkerId home, StrayBurst&& burst) = 0;
 };
 
+/// Reads of the interface that belong to another encrypt shard: copied, in order.
+struct TunBurst {
+  struct Item {
+    offload::VnetHeader vnet;
+    std::uint32_t offset = 0;  // into bytes
+    std::uint32_t size = 0;
+  };
+  std::vector<Item> items;
+  Buffer bytes;
+};
+
+class TunStraySink {
+ public:
+  virtual ~TunStraySink() = default;
+  /// For on_stray of the encrypt shard `worker`. False when the ring to it is full.
+  virtual bool hand_over(WorkerId worker, TunBurst&& burst) = 0;
+};
+
 struct ShardIo {
   WireSink& wire;
   TunSink& tun;
   PuntSink& punts;
   StraySink* strays = nullptr;  // may be null with one decrypt worker, and for encrypt shards
+  TunStraySink* tun_strays = nullptr;  // may be null with one encrypt worker, and for decrypt shards
 };
 
 /// One read of the interface: a packet or super-packet. The shard may write to `packet`.
@@ -108,6 +135,7 @@ struct ShardOptions {
   NodeAddr self;
   WorkerId id;
   std::uint32_t decrypt_workers = 1;
+  std::uint32_t encrypt_workers = 1;
   std::unique_ptr<crypto::Aead> aead;
   std::uint64_t fragment_seed = 0;       // start of the IPv6 fragment identifications; random in the daemon
   std::size_t burst_frames = 128;        // frames sealed or opened together

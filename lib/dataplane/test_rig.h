@@ -29,7 +29,11 @@ struct Written {
   Buffer packet;
 };
 
-class FakeIo final : public WireSink, public TunSink, public PuntSink, public StraySink {
+class FakeIo final : public WireSink,
+                     public TunSink,
+                     public PuntSink,
+                     public StraySink,
+                     public TunStraySink {
  public:
   SendOutcome send(const LinkSend& path, std::span<const Bytes> frames) override {
     Sent s{path.link, path.transport, path.to, {}};
@@ -57,7 +61,12 @@ class FakeIo final : public WireSink, public TunSink, public PuntSink, public St
     strays.emplace_back(home, std::move(b));
     return true;
   }
-  ShardIo io() { return {*this, *this, *this, this}; }
+  bool hand_over(WorkerId worker, TunBurst&& b) override {
+    if (!lanes_take) return false;
+    tun_strays.emplace_back(worker, std::move(b));
+    return true;
+  }
+  ShardIo io() { return {*this, *this, *this, this, this}; }
 
   template <class P>
   std::size_t count() const {
@@ -99,6 +108,7 @@ class FakeIo final : public WireSink, public TunSink, public PuntSink, public St
   std::vector<Written> written;
   std::vector<Punt> punts;
   std::vector<std::pair<WorkerId, StrayBurst>> strays;
+  std::vector<std::pair<WorkerId, TunBurst>> tun_strays;
   SendOutcome outcome;
   bool tun_takes = true;
   bool lanes_take = true;
@@ -133,7 +143,7 @@ struct Node {
   ShardOptions options(std::uint32_t workers, bool joins) const {
     ShardOptions o;
     o.self = addr;
-    o.decrypt_workers = workers;
+    o.decrypt_workers = o.encrypt_workers = workers;
     o.aead = crypto::make_aead("sodium");
     o.tun_tcp = o.tun_udp = joins;
     return o;

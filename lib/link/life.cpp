@@ -5,6 +5,7 @@ namespace {
 
 constexpr Duration kJudgeAfter = 1500ms;  // a sign of life asked for after a network change must come by then
 constexpr Duration kMinRekeyAge = 30s;
+constexpr Duration kHelloWait = 1s;
 
 }  // namespace
 
@@ -28,6 +29,8 @@ Peer& Links::promote(Now now, Peer fresh, Outbox& out) {
   due_.set({Timer::silence, peer.link.value}, now.mono + settings_.dead_after);
   due_.set({Timer::rekey, peer.link.value}, now.mono + kMinRekeyAge);
   heartbeat(now, peer, out);
+  if (peer.initiator) ask_hello(now, peer, out);
+  else due_.set({Timer::hello, peer.link.value}, now.mono + kHelloWait);  // it asks first, if it ever does
   log_(Level::info, "link", "linked with {} at {}", crypto::short_npub_of(peer.key), peer.to.text());
   events_.push_back(LinkUp{peer.link, peer.addr, peer.key});
   return peer;
@@ -44,7 +47,7 @@ void Links::install(const Peer& peer, Outbox& out) const {
                            .to = peer.to,
                            .mtu = peer.mtu,
                            .congested = peer.congested,
-                           .same_kind = false,
+                           .same_kind = peer.has(wire::kWideWindow),
                            .home = peer.home,
                            .stats = peer.stats}});
 }
@@ -95,7 +98,7 @@ void Links::remove(Now now, Peer& peer, End why, Outbox& out) {
       stale.push_back(question);
   for (const auto& q : stale) answers_.erase(q);
   out.all(DropLink{link});
-  for (const auto t : {Timer::heartbeat, Timer::silence, Timer::drain, Timer::rekey, Timer::judge})
+  for (const auto t : {Timer::heartbeat, Timer::silence, Timer::drain, Timer::rekey, Timer::judge, Timer::hello})
     due_.clear({t, link.value});
   by_link_.erase(link);
   peers_.erase(addr);

@@ -24,6 +24,7 @@ struct World {
     std::map<LinkId, LinkSend> sends;
     std::vector<Event> events;
     std::uint64_t frames_in = 0, unknown = 0;
+    bool speaks_weft = true;                      // false: neither sends nor hears hellos, as a reference node
     std::optional<std::string> acl_rule;
 
     Side(std::string n, std::uint64_t seed, crypto::Identity id, Endpoint e)
@@ -120,7 +121,7 @@ struct World {
   /// One sealed frame over a link, if it is there.
   void send(Side& x, LinkId link, Buffer message) {
     const auto it = x.sends.find(link);
-    if (it == x.sends.end()) return;
+    if (it == x.sends.end() || (!x.speaks_weft && !message.empty() && message[0] == 0xe0)) return;
     it->second.key->next.fetch_add(1);
     fly(x, it->second.to, {}, std::pair{it->second.their_index, it->second.k}, std::move(message));
   }
@@ -149,6 +150,8 @@ struct World {
     if (sent && sent->to != f.source) x.links->on_moved(now, {link, TransportId{1}, f.source}, out);
     if (!f.message.empty() && f.message[0] == 0x50)
       if (const auto d = wire::decode_disconnect(f.message)) x.links->on_disconnect(now, link, d->reason, out);
+    if (!f.message.empty() && f.message[0] == 0xe0 && x.speaks_weft)
+      if (const auto m = wire::decode_hello(f.message)) x.links->on_hello(now, link, *m, out);
     carry(x, out);
   }
   /// Lets time pass; `each` runs every `step`.

@@ -46,6 +46,7 @@ Settings Settings::from(const config::Config& c, std::uint32_t decrypt_workers) 
   s.known_burst = config::established_burst(c);
   s.known_rate = config::established_rate(c);
   s.decrypt_workers = std::max(1U, decrypt_workers);
+  s.features = wire::kWideWindow | (c.weft.dataplane.mtu_discovery ? wire::kMtuProbes : 0U);
   return s;
 }
 
@@ -213,6 +214,7 @@ void Links::on_deadline(Now now, Outbox& out) {
     if (timer == Timer::silence) check_silence(now, *peer, out);
     if (timer == Timer::rekey) consider_rekey(now, *peer, out);
     if (timer == Timer::judge) check_network(now, *peer, out);
+    if (timer == Timer::hello) ask_hello(now, *peer, out);
     if (timer == Timer::drain && peer->previous) {
       if (!peer->current.proven && now.mono < peer->current.started + settings_.dead_after) {
         due_.set({Timer::drain, id}, now.mono + 5s);  // the far side may still be sending under the old keys

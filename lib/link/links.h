@@ -37,6 +37,9 @@ class Links {
   /// The far side said goodbye: its state for us is gone.
   void on_disconnect(Now now, LinkId link, wire::DisconnectReason reason, Outbox& out);
 
+  /// The far side is weft.
+  void on_hello(Now now, LinkId link, const wire::Hello& hello, Outbox& out);
+
   /// Ends a link from this side, telling the far one. False: no such peer.
   bool disconnect(Now now, const NodeAddr& addr, wire::DisconnectReason reason, End why, Outbox& out);
   /// Marks transit frames over this link CE, or no longer.
@@ -63,7 +66,7 @@ class Links {
   const Settings& settings() const { return settings_; }
 
  private:
-  enum class Timer : std::uint8_t { dial_resend, dial_timeout, candidate, heartbeat, silence, drain, rekey, judge };
+  enum class Timer : std::uint8_t { dial_resend, dial_timeout, candidate, heartbeat, silence, drain, rekey, judge, hello };
   /// What every dial to, and candidate of, a node that is no peer yet shares: whichever handshake comes first, the link
   /// is the same one, and later ones can take it over.
   struct Prospect {
@@ -102,6 +105,10 @@ class Links {
   void rekey_unanswered(Now now, Peer& peer, Outbox& out);
   void cutover(Now now, Peer& peer, Epoch next, bool k, Outbox& out);
   bool loses_crossing(const Peer& peer, const Candidate& c) const;
+
+  // hello.cpp
+  void ask_hello(Now now, Peer& peer, Outbox& out);
+  void say_hello(const Peer& peer, bool answer, Outbox& out) const;
 
   // life.cpp
   Peer& promote(Now now, Peer fresh, Outbox& out);

@@ -405,5 +405,68 @@ TEST(Drain, SaysGoodbyeAndTakesNobody) {
   EXPECT_GE(p.b.drops.get(Drop::draining), 1U);
 }
 
+// ---- weft or not ------------------------------------------------------------------------------------------------------
+
+int hellos(const World& w, const std::string& from) {
+  return static_cast<int>(std::ranges::count_if(w.recorded, [&](const World::Flight& f) {
+    return f.from == from && !f.message.empty() && f.message[0] == 0xe0;
+  }));
+}
+
+TEST(Hello, TwoWeftNodesKnowEachOtherAfterOneQuestionAndOneAnswer) {
+  Settings mine;
+  mine.features = wire::kWideWindow;
+  Pair p;
+  p.boot(p.b, mine);
+  p.dial(p.a, p.b);
+  p.run(500ms);
+  ASSERT_TRUE(p.linked());
+  EXPECT_EQ(p.a.peer_of(p.b)->features, wire::kWideWindow);
+  EXPECT_EQ(p.b.peer_of(p.a)->features, wire::kWideWindow | wire::kMtuProbes);
+  EXPECT_TRUE(p.a.sends.at(p.a.peer_of(p.b)->link).same_kind);
+  EXPECT_TRUE(p.b.sends.at(p.b.peer_of(p.a)->link).same_kind);
+  EXPECT_EQ(p.a.count<LinkFeatures>(), 1);
+  p.run(60s);
+  EXPECT_EQ(hellos(p, "a"), 1);
+  EXPECT_EQ(hellos(p, "b"), 1);
+}
+
+TEST(Hello, SurvivesTheLossOfQuestionsAndAnswers) {
+  Pair p;
+  int lost = 0;
+  p.lose = [&](const World::Flight& f) { return !f.message.empty() && f.message[0] == 0xe0 && lost++ < 3; };
+  p.dial(p.a, p.b);
+  p.run(20s);
+  EXPECT_TRUE(p.a.peer_of(p.b)->features);
+  EXPECT_TRUE(p.b.peer_of(p.a)->features);
+}
+
+TEST(Hello, APeerThatDoesNotAnswerIsAskedAFewTimesAndNeverTakenForWeft) {
+  Pair p;
+  p.b.speaks_weft = false;
+  p.dial(p.a, p.b);
+  p.run(400s);  // over several rekeys
+  ASSERT_TRUE(p.linked());
+  EXPECT_GT(p.a.peer_of(p.b)->rekeys, 0U);
+  EXPECT_EQ(hellos(p, "a"), 4);
+  EXPECT_FALSE(p.a.peer_of(p.b)->features);
+  EXPECT_FALSE(p.a.sends.at(p.a.peer_of(p.b)->link).same_kind);
+}
+
+TEST(Hello, FeaturesOutliveRekeysAndAreAskedForAnewAfterARestart) {
+  Pair p;
+  p.dial(p.a, p.b);
+  p.run(300s);
+  ASSERT_GT(p.a.peer_of(p.b)->rekeys, 0U);
+  EXPECT_TRUE(p.a.sends.at(p.a.peer_of(p.b)->link).same_kind);
+  p.boot(p.b);
+  p.b.speaks_weft = false;  // another program has its key now
+  p.dial(p.b, p.a);
+  p.run(60s);
+  ASSERT_TRUE(p.linked());
+  EXPECT_EQ(p.a.count<LinkUp>(), 2);
+  EXPECT_FALSE(p.a.sends.at(p.a.peer_of(p.b)->link).same_kind);
+}
+
 }  // namespace
 }  // namespace weft::link

@@ -12,6 +12,7 @@
 #include "crypto/ik.h"
 #include "seam/outbox.h"
 #include "wire/link_msg.h"
+#include "wire/own_msg.h"
 
 namespace weft::link {
 
@@ -42,6 +43,7 @@ struct Settings {
   double stranger_burst = 100, stranger_rate = 10;
   double known_burst = 128, known_rate = 6.4;
   std::uint32_t decrypt_workers = 1;
+  std::uint32_t features = wire::kWideWindow | wire::kMtuProbes;  // told to neighbours that are weft
 
   static Settings from(const config::Config& c, std::uint32_t decrypt_workers);
 };
@@ -107,8 +109,11 @@ struct Peer {
   std::optional<Instant> peer_rekeyed;
   std::optional<Instant> judge_at;    // after a network change: silence until then starts a new dial
   std::uint32_t rekeys = 0;           // cutovers so far
+  std::optional<std::uint32_t> features;  // of a weft node, once it has said hello; a reference node never does
+  std::uint32_t hellos = 0;           // asked so far
   std::shared_ptr<LinkStats> stats;
 
+  bool has(std::uint32_t feature) const { return (features.value_or(0) & feature) != 0; }
   Instant last_heard() const { return std::max(stats->last_recv.get(), current.started); }
 };
 
@@ -121,8 +126,10 @@ struct LinkDown { LinkId link; NodeAddr addr; End why; };
 /// New keys, same link. The other side may have lost what we told it, so announce again.
 struct LinkRekeyed { LinkId link; NodeAddr addr; };
 struct LinkMoved { LinkId link; NodeAddr addr; Endpoint to; };
+/// The far side has said hello: it is weft, and this is what it can.
+struct LinkFeatures { LinkId link; NodeAddr addr; };
 struct DialEnded { PublicKey key; Endpoint to; End why; };
-using Event = std::variant<LinkUp, LinkDown, LinkRekeyed, LinkMoved, DialEnded>;
+using Event = std::variant<LinkUp, LinkDown, LinkRekeyed, LinkMoved, LinkFeatures, DialEnded>;
 
 /// A handshake that was turned away, for whoever asks why a neighbour does not come up.
 struct Refusal {

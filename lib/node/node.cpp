@@ -195,6 +195,15 @@ void Node::on_link_message(Now now, const PuntLinkMessage& in, Outbox& out) {
       links_.on_disconnect(now, in.link, d->reason, out);
       return take_link_events(now, out);
     }
+    case wire::LinkMsg::hello: {
+      const auto hello = wire::decode_hello(in.message);
+      if (!hello) return drops_.add(hello.error());
+      links_.on_hello(now, in.link, *hello, out);
+      return take_link_events(now, out);
+    }
+    case wire::LinkMsg::mtu_probe:
+    case wire::LinkMsg::mtu_notice:
+    case wire::LinkMsg::mtu_ack:
     case wire::LinkMsg::envelope: return drops_.add(Drop::unknown_link_message);  // workers keep those
   }
 }

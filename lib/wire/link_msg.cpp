@@ -14,6 +14,10 @@ Result<LinkMsg, Drop> link_msg_of(Bytes message) noexcept {
     case LinkMsg::lookup_response:
     case LinkMsg::disconnect:
     case LinkMsg::heartbeat:
+    case LinkMsg::hello:
+    case LinkMsg::mtu_probe:
+    case LinkMsg::mtu_notice:
+    case LinkMsg::mtu_ack:
       return m;
   }
   return bad(Drop::unknown_link_message);
@@ -39,6 +43,14 @@ std::string_view name_of(LinkMsg m) {
       return "Disconnect";
     case LinkMsg::heartbeat:
       return "Heartbeat";
+    case LinkMsg::hello:
+      return "Hello";
+    case LinkMsg::mtu_probe:
+      return "MtuProbe";
+    case LinkMsg::mtu_notice:
+      return "MtuNotice";
+    case LinkMsg::mtu_ack:
+      return "MtuAck";
   }
   return "unknown";
 }

@@ -19,6 +19,11 @@ enum class LinkMsg : std::uint8_t {
   lookup_response = 0x31,
   disconnect = 0x50,
   heartbeat = 0x51,
+  // Of weft's own, see own_msg.h.
+  hello = 0xe0,
+  mtu_probe = 0xe1,
+  mtu_notice = 0xe2,
+  mtu_ack = 0xe3,
 };
 
 /// Errors: too_short (no type byte), unknown_link_message. Neither is a reason to drop the link.

@@ -159,7 +159,7 @@ TEST(LinkFrame, StreamReaderRefusesWhatNoPeerSends) {
   expect_drop(stream_frame_size(Buffer{0x16, 3, 1, 2}, 1400), Drop::wrong_version);  // a TLS hello
 }
 
-TEST(LinkMsg, KnowsItsNineTypesAndNoOthers) {
+TEST(LinkMsg, KnowsItsThirteenTypesAndNoOthers) {
   unsigned known = 0;
   for (unsigned t = 0; t < 256; ++t) {
     const auto m = link_msg_of(Buffer{static_cast<std::uint8_t>(t)});
@@ -171,7 +171,7 @@ TEST(LinkMsg, KnowsItsNineTypesAndNoOthers) {
       expect_drop(m, Drop::unknown_link_message);
     }
   }
-  EXPECT_EQ(known, 9U);
+  EXPECT_EQ(known, 13U);
   expect_drop(link_msg_of({}), Drop::too_short);
 }
 

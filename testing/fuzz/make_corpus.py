@@ -6,6 +6,7 @@ import struct
 
 HERE = pathlib.Path(__file__).resolve().parent
 MESH = json.loads((HERE / "../vectors/mesh.json").read_text())
+OWN = json.loads((HERE / "../vectors/own.json").read_text())
 NOISE = json.loads((HERE / "../vectors/noise.json").read_text())
 
 
@@ -41,6 +42,14 @@ def link_frames():
     put("link_msg", "disconnect_no_reason", h("50"))
     put("link_msg", "disconnect_unknown", h("5042aa"))
     put("link_msg", "heartbeat", h("51"))
+
+
+def own_messages():
+    for kind in ("hello", "mtu_probe", "mtu_notice", "mtu_ack"):
+        for i, v in enumerate(OWN[kind]):
+            put("own_msg", f"{kind}_{i}", h(v["hex"]))
+    put("own_msg", "probe_cut", h(OWN["mtu_probe"][0]["hex"])[:-1])
+    put("own_msg", "hello_longer", h("e0010300000012345678"))
 
 
 def envelopes():
@@ -153,5 +162,5 @@ def super_packets():
                                         tcp(21, 0x10, b""), tcp(21, 0x11, b"y" * 20)))
 
 
-for part in (link_frames, envelopes, sessions, gossip, reports, packets, handshakes, super_packets):
+for part in (link_frames, own_messages, envelopes, sessions, gossip, reports, packets, handshakes, super_packets):
     part()

@@ -35,6 +35,10 @@ Traffic kind_of(const Command& c) {
     case wire::LinkMsg::envelope:
       return Traffic::datagram;
     case wire::LinkMsg::disconnect:
+    case wire::LinkMsg::hello:
+    case wire::LinkMsg::mtu_probe:
+    case wire::LinkMsg::mtu_notice:
+    case wire::LinkMsg::mtu_ack:
       break;
   }
   return Traffic::other;

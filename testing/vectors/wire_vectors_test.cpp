@@ -7,6 +7,7 @@
 #include "wire/ip6_shim.h"
 #include "wire/link_frame.h"
 #include "wire/lookup_msg.h"
+#include "wire/own_msg.h"
 #include "wire/report.h"
 #include "wire/route_error.h"
 #include "wire/session_frame.h"
@@ -61,6 +62,41 @@ TEST(Vectors, TreeAnnounces) {
     EXPECT_EQ(to_hex(wire::tree_preimage(m->sender(), m->parent, m->sequence, m->timestamp)),
               v["signed_bytes"]);
     EXPECT_EQ(encoded(wire::encode_tree_announce, *m), b);
+  }
+}
+
+TEST(Vectors, MessagesOfOurOwn) {
+  const auto own = load("own.json");
+  for (const auto& v : own["hello"]) {
+    const auto m = wire::decode_hello(bytes(v["hex"]));
+    ASSERT_TRUE(m);
+    EXPECT_EQ(m->answer, v["answer"]);
+    EXPECT_EQ(m->features, v["features"]);
+    EXPECT_EQ(encoded(wire::encode_hello, *m), bytes(v["hex"]));
+  }
+  for (const auto& v : own["mtu_probe"]) {
+    const auto m = wire::decode_mtu_probe(bytes(v["hex"]));
+    ASSERT_TRUE(m);
+    EXPECT_EQ(m->id, v["id"]);
+    EXPECT_EQ(m->size, v["size"]);
+    Buffer again(bytes(v["hex"]).size());
+    wire::write_mtu_probe(again, m->id);
+    EXPECT_EQ(again, bytes(v["hex"]));
+  }
+  for (const auto& v : own["mtu_notice"]) {
+    const auto m = wire::decode_mtu_notice(bytes(v["hex"]));
+    ASSERT_TRUE(m);
+    EXPECT_EQ(m->id, v["id"]);
+    EXPECT_EQ(m->size, v["size"]);
+    EXPECT_EQ(m->counter, v["counter"]);
+    EXPECT_EQ(encoded(wire::encode_mtu_notice, *m), bytes(v["hex"]));
+  }
+  for (const auto& v : own["mtu_ack"]) {
+    const auto m = wire::decode_mtu_ack(bytes(v["hex"]));
+    ASSERT_TRUE(m);
+    EXPECT_EQ(m->id, v["id"]);
+    EXPECT_EQ(m->size, v["size"]);
+    EXPECT_EQ(encoded(wire::encode_mtu_ack, *m), bytes(v["hex"]));
   }
 }
 
