@@ -41,13 +41,18 @@ Result<io::Fd, std::string> open_socket(const std::string& path) {
   return fd;
 }
 
-Result<std::string, std::string> exchange(int fd, std::string_view request) {
+Result<void, std::string> send_all(int fd, std::string_view request) {
   while (!request.empty()) {
     const auto n = send(fd, request.data(), request.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return bad(io_failure("asking weftd", errno));
     request.remove_prefix(static_cast<std::size_t>(n));
   }
+  return {};
+}
+
+Result<std::string, std::string> exchange(int fd, std::string_view request) {
+  if (const auto sent = send_all(fd, request); !sent) return bad(sent.error());
   std::string reply;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSecs);
   for (char buffer[16384];;) {
@@ -63,6 +68,18 @@ Result<std::string, std::string> exchange(int fd, std::string_view request) {
     return bad(
         std::string("weftd closed the connection without an answer (shutting down, or too many clients)"));
   return reply;
+}
+
+/// The `data` of one reply line.
+Result<Json, std::string> data_of(const std::string& reply) {
+  Json j = Json::parse(reply, nullptr, false);
+  if (j.is_discarded() || !j.is_object())
+    return bad(std::string("weftd's answer is not understood; are both of the same version?"));
+  if (j.value("status", Json("")) == Json("ok"))
+    return j.contains("data") ? std::move(j["data"]) : Json::object();
+  const auto message = j.find("message");
+  return bad(message != j.end() && message->is_string() ? message->get<std::string>()
+                                                        : std::string("weftd refused, without a reason"));
 }
 
 }  // namespace
@@ -138,14 +155,35 @@ Result<Json, std::string> ask(const std::string& path, const std::string& comman
   if (!params.is_null()) request["params"] = params;
   const auto reply = exchange(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!reply) return bad(reply.error());
-  Json j = Json::parse(*reply, nullptr, false);
-  if (j.is_discarded() || !j.is_object())
-    return bad(std::string("weftd's answer is not understood; are both of the same version?"));
-  if (j.value("status", Json("")) == Json("ok"))
-    return j.contains("data") ? std::move(j["data"]) : Json::object();
-  const auto message = j.find("message");
-  return bad(message != j.end() && message->is_string() ? message->get<std::string>()
-                                                        : std::string("weftd refused, without a reason"));
+  return data_of(*reply);
+}
+
+Result<void, std::string> ask_following(const std::string& path, const std::string& command,
+                                        const Json& params, int silence_secs,
+                                        const std::function<bool(const Json&)>& line) {
+  auto fd = open_socket(path);
+  if (!fd) return bad(fd.error());
+  const timeval patience{silence_secs, 0};
+  setsockopt(fd->get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const Json request = {{"command", command}, {"params", params}};
+  if (auto sent = send_all(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      !sent)
+    return sent;
+  std::string text;
+  for (char buffer[16384];;) {
+    const auto n = recv(fd->get(), buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return bad(io_failure("reading weftd's answer", errno));
+    if (n == 0) return {};
+    text.append(buffer, static_cast<std::size_t>(n));
+    if (text.size() > kMostReply) return bad(std::string("weftd's answer is too long"));
+    for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      const auto data = data_of(text.substr(0, end));
+      text.erase(0, end + 1);
+      if (!data) return bad(data.error());
+      if (!line(*data)) return {};
+    }
+  }
 }
 
 }  // namespace weft::cli

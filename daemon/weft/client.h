@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -18,6 +19,10 @@ Result<Json, std::string> ask(const std::string& socket_path, const std::string&
 /// What this user has to do with the group that may use the socket.
 enum class Membership : std::uint8_t { no_group, none, since_login, in_force };
 Membership membership();
+/// The `data` of each line of a reply that has several, handed to `line` as it comes, until it says false or the daemon
+/// has no more. `silence`: seconds between two lines before that is an error. Errors: as ask().
+Result<void, std::string> ask_following(const std::string& socket_path, const std::string& command, const Json& params,
+                                        int silence_secs, const std::function<bool(const Json& data)>& line);
 /// The sentence for a failed connect(2).
 std::string connect_failure(int error, const std::string& socket_path, Membership m = Membership::none);
 

@@ -15,6 +15,7 @@
 #include "weft/keygen.h"
 #include "weft/pages.h"
 #include "weft/ping.h"
+#include "weft/shared.h"
 #include "weftd/run_dir.h"
 
 namespace weft::cli {
@@ -37,11 +38,6 @@ struct Options {
   bool force = false, to_stdout = false;
   PingOptions ping;
 };
-
-int fail(const std::string& sentence) {
-  std::cerr << "weft: " << sentence << "\n";
-  return kFailed;
-}
 
 std::size_t columns() {
   winsize w{};
@@ -159,10 +155,13 @@ class Commands {
                     "Control socket of the daemon, instead of the first that is found")
         ->type_name("PATH");
     app_.add_flag("--json", o_.json, "Print the daemon's answer as JSON");
-    app_.footer("Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status).");
+    app_.footer("Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status), 4 warnings (doctor).");
     looking();
     acting();
     asking_for_numbers();
+    add_probe(app_, {o_.socket, o_.json, code_});
+    add_doctor(app_, {o_.socket, o_.json, code_});
+    add_import(app_, {o_.socket, o_.json, code_});
   }
 
  private:
@@ -314,6 +313,11 @@ class Commands {
 };
 
 }  // namespace
+
+int fail(const std::string& sentence) {
+  std::cerr << "weft: " << sentence << "\n";
+  return kFailed;
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"", "weft"};

@@ -309,7 +309,11 @@ std::string Page::refusals(const Json& d) const {
   for (const auto& r : list(d, "refusals"))
     t.row({ago(now_ms, at(r, "at_ms")), text(at(r, "from")), text(at(r, "display_name")),
            text(at(r, "text")) + (at(r, "rule").is_string() ? ": " + text(at(r, "rule")) : "")});
-  return t.text(style, "nobody was turned away");
+  Table counts({{"CAUSE"}, {"TIMES", Align::right}, {"MEANING"}});
+  for (const auto& c : list(d, "counted"))
+    counts.row({text(at(c, "reason")), count_text(num(at(c, "count"))), text(at(c, "text"))});
+  const std::string shown = t.text(style, "nobody was turned away");
+  return list(d, "counted").empty() ? shown : shown + "\n" + counts.text(style, "");
 }
 
 std::string Page::metrics(const Json& counters, const Json& mmp, const Json& dataplane, bool all) const {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "config/inert.h"
 #include "config/validate.h"
 #include "io/clock.h"
 #include "io/privileges.h"
@@ -100,6 +101,8 @@ void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<Ud
                                       workers.counts().decrypt, workers.all().front()->aead_name()));
   for (const auto& line : config::differing_defaults(s.config, s.places))
     log.always(Level::info, "default " + line);
+  for (const auto& k : config::inert_keys(s.config, s.places))
+    log.always(Level::info, fmt::format("{}: no effect ({})", k.key, k.why));
   if (config::firewall_on(s.config))
     log.always(
         Level::warn,

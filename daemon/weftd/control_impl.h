@@ -46,7 +46,7 @@ struct ControlThread::Impl {
   void report_perf();
   void reload();
   void reload_lists(bool even_unchanged);
-  std::string handle_request(std::string_view line);
+  ControlSocket::Reply handle_request(std::string_view line);
 
   Parts p;
   boost::asio::io_context io{1};

@@ -45,12 +45,18 @@ void ControlThread::Impl::open_control_socket() {
   socket.emplace(io, std::move(*file), drops, [this](std::string_view line) { return handle_request(line); });
 }
 
-std::string ControlThread::Impl::handle_request(std::string_view line) {
-  std::string reply;
+ControlSocket::Reply ControlThread::Impl::handle_request(std::string_view line) {
+  ControlSocket::Reply reply;
   Outbox out;
   control::Context context{p.node, io::clock_now(), out,
                            view_of(facts, p.workers, effects, connected, kernel_drop_events, drops)};
-  reply = control::handle_request(line, context);
+  reply.line = control::handle_request(line, context);
+  if (const auto id = context.followed) {
+    reply.more = [this, id = *id, revision = std::uint64_t{0}]() mutable {
+      return control::follow(p.node, io::clock_now(), id, revision);
+    };
+    reply.abandon = [this, id = *id] { control::unfollow(p.node, io::clock_now(), id); };
+  }
   effects.carry_out(out);
   flush_inboxes();
   arm();

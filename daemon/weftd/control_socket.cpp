@@ -74,7 +74,10 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
   }
   void request(std::size_t size) {
     if (size == 0) return answer(control::error_reply("empty request"));
-    answer(owner->handle(std::string_view(buffer.data(), size)));
+    auto r = owner->handle(std::string_view(buffer.data(), size));
+    more = std::move(r.more);
+    abandon = std::move(r.abandon);
+    answer(std::move(r.line));
   }
   void answer(std::string text) {
     if (answered) return;
@@ -82,10 +85,41 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
     reply = std::move(text) + "\n";
     limit(nullptr);
     boost::asio::async_write(socket, boost::asio::buffer(reply),
-                             [self = shared_from_this()](const Failed&, std::size_t) { self->end(); });
+                             [self = shared_from_this()](const Failed& failed, std::size_t) {
+                               if (failed || !self->more) return self->end();
+                               self->watch_for_hangup();
+                               self->next_look();
+                             });
+  }
+  /// Both directions closed. A client that only says that it asks no more is still listening.
+  void watch_for_hangup() {
+    socket.async_wait(stream_protocol::socket::wait_error,
+                      [self = shared_from_this()](const Failed& failed) {
+                        if (!failed) self->end();
+                      });
+  }
+  void next_look() {
+    timer.expires_after(kLook);
+    timer.async_wait([self = shared_from_this()](const Failed& failed) {
+      if (!failed && self->more) self->look();
+    });
+  }
+  void look() {
+    auto next = more();
+    if (next.done) abandon = nullptr;
+    if (!next.line) return next.done ? end() : next_look();
+    reply = std::move(*next.line) + "\n";
+    limit(nullptr);
+    boost::asio::async_write(socket, boost::asio::buffer(reply),
+                             [self = shared_from_this(), done = next.done](const Failed& failed, std::size_t) {
+                               if (failed || done) return self->end();
+                               self->next_look();
+                             });
   }
   void end() {
     answered = true;
+    more = nullptr;
+    if (const auto gone = std::exchange(abandon, nullptr)) gone();
     timer.cancel();
     Failed ignored;
     // What the client still sends would turn our close into a reset, and a reset may overtake the reply.
@@ -103,6 +137,8 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
   std::array<char, control::kMaxRequest> buffer{};
   std::size_t used = 0;
   std::string reply;
+  std::function<control::Followed()> more;
+  std::function<void()> abandon;
   bool answered = false;
 };
 

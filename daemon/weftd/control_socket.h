@@ -12,6 +12,7 @@
 
 #include "base/drop.h"
 #include "base/time.h"
+#include "control/request.h"
 #include "weftd/run_dir.h"
 
 namespace boost::asio {
@@ -24,8 +25,16 @@ class ControlSocket {
  public:
   static constexpr std::size_t kMostClients = 64;
   static constexpr Duration kPatience = 5s;
-  /// A request line without newline to a reply without newline.
-  using Handle = std::function<std::string(std::string_view line)>;
+  /// One line, without its newline; or the first of several, when `more` is set. Then `more` is asked every kLook for the
+  /// next one until it says that it is done, and `abandon` is called when the client hangs up before.
+  struct Reply {
+    std::string line;
+    std::function<control::Followed()> more;
+    std::function<void()> abandon;
+  };
+  static constexpr Duration kLook = 50ms;
+  /// A request line without newline to a reply.
+  using Handle = std::function<Reply(std::string_view line)>;
 
   ControlSocket(boost::asio::io_context& io, SocketFile file, DropCounters& drops, Handle handle);
   /// Connections that are open end here, and the file goes.

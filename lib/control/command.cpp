@@ -115,26 +115,26 @@ Answer peer_remove(Node& node, Now now, Outbox& out, const Params& p) {
   return Json{{"npub", crypto::npub_of(*done)}, {"removed", true}};
 }
 
+Result<PublicKey, std::string> target_of(Node& node, std::string_view text) {
+  std::string_view name = text;
+  if (name.ends_with(".fips")) name.remove_suffix(5);
+  const auto ip = parse_ip6(name);
+  if (!ip) return node.find_key(name);
+  if (!crypto::is_mesh_addr(*ip)) return bad(std::string(text) + " is not an address of the mesh (fd00::/8)");
+  MeshAddr mesh;
+  mesh.bytes = *ip;
+  const auto* id = node.identity_of(mesh);
+  if (id == nullptr)
+    return bad("no key is known for " + std::string(text) + ": ask by npub or name, or let DNS look it up first");
+  return id->key;
+}
+
 Answer resolve(Node& node, Now now, Outbox&, const Params& p) {
   if (!p.present()) return missing_params("resolve");
   const auto name = p.text("name");
   if (!name) return missing("name");
-  std::optional<PublicKey> key;
-  std::string_view text = *name;
-  if (text.ends_with(".fips")) text.remove_suffix(5);
-  if (const auto ip = parse_ip6(text)) {
-    if (!crypto::is_mesh_addr(*ip)) return bad(*name + " is not an address of the mesh (fd00::/8)");
-    MeshAddr mesh;
-    mesh.bytes = *ip;
-    const auto* id = node.identity_of(mesh);
-    if (id == nullptr)
-      return bad("no key is known for " + *name + ": ask by npub or name, or let DNS look it up first");
-    key = id->key;
-  } else {
-    const auto found = node.find_key(text);
-    if (!found) return bad(found.error());
-    key = *found;
-  }
+  const auto key = target_of(node, *name);
+  if (!key) return bad(key.error());
   node.learn(now, *key);
   const NodeAddr addr = crypto::node_addr_of(*key);
   return Json{{"display_name", node.display_name(addr)},

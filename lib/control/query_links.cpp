@@ -77,7 +77,18 @@ Answer show_refusals(const View& v, const Params&) {
     j["display_name"] = r.who ? Json(v.name(crypto::node_addr_of(*r.who))) : Json(nullptr);
     rows.push_back(std::move(j));
   }
-  return Json{{"refusals", std::move(rows)}};
+  // Some causes come before anybody is known: those are only counted.
+  constexpr Drop kHandshakes[] = {Drop::bad_handshake,   Drop::bad_point,           Drop::wrong_version,
+                                  Drop::handshake_rate,  Drop::handshake_lane_full, Drop::inbound_refused,
+                                  Drop::own_identity,    Drop::acl_denied,          Drop::max_peers,
+                                  Drop::max_connections, Drop::max_pending_inbound, Drop::foreign_source,
+                                  Drop::draining};
+  const auto totals_by_cause = drop_totals(v);
+  Json counted = Json::array();
+  for (const Drop d : kHandshakes)
+    if (const auto n = totals_by_cause[static_cast<std::size_t>(d)]; n > 0)
+      counted.push_back({{"count", n}, {"reason", name_of(d)}, {"text", text_of(d)}});
+  return Json{{"counted", std::move(counted)}, {"refusals", std::move(rows)}};
 }
 
 }  // namespace weft::control

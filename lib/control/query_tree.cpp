@@ -15,6 +15,7 @@ Answer show_tree(const View& v, const Params&) {
       // The reference saturates at its word's end for another root.
       j["distance_to_us"] = d == kInfiniteDistance ? Json(UINT64_MAX) : Json(d);
       j["root"] = claim.root().hex();
+      j["weft"] = {{"announces", claim.heard}, {"clock_lead_secs", claim.clock_lead_secs}};
     }
     peers.push_back(std::move(j));
   }

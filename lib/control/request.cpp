@@ -50,7 +50,8 @@ struct ChangeRow {
 };
 constexpr ChangeRow kChanges[] = {
     {"connect", connect},         {"disconnect", disconnect}, {"peer_add", peer_add},
-    {"peer_remove", peer_remove}, {"resolve", resolve},
+    {"peer_remove", peer_remove}, {"resolve", resolve},     {"probe_start", probe_start},
+    {"probe_poll", probe_poll},   {"probe_cancel", probe_cancel},
 };
 
 std::string line_of(const Json& j) {
@@ -107,7 +108,21 @@ int depth_of(std::string_view s) {
   return most;
 }
 
+std::string first_line(std::uint64_t id, Context& c) {
+  c.followed = id;
+  const auto* job = c.node.probes().jobs().find(id);
+  return line_of(Json{{"data", {{"budget_ms", to_ms(job->budgets.total(true))},
+                                {"probe_id", id},
+                                {"report", probe_json(c.node, c.now, id, *job)},
+                                {"state", "running"}}},
+                      {"status", "ok"}});
+}
+
 std::string answer(std::string_view command, const Params& params, Context& c) {
+  if (command == "probe") {
+    const auto id = start_followed(c.node, c.now, c.out, params);
+    return id ? first_line(*id, c) : error_reply(id.error());
+  }
   for (const auto& row : kChanges)
     if (row.name == command) return reply_of(row.apply(c.node, c.now, c.out, params));
   const View view{c.node, c.now, c.shell};
@@ -120,6 +135,24 @@ std::string answer(std::string_view command, const Params& params, Context& c) {
 
 std::string error_reply(std::string_view message) {
   return line_of(Json{{"message", message}, {"status", "error"}});
+}
+
+Followed follow(Node& node, Now now, std::uint64_t id, std::uint64_t& revision) {
+  const auto* job = node.probes().jobs().find(id);
+  if (job == nullptr) return {error_reply("unknown probe id: " + std::to_string(id)), true};
+  if (job->probe.revision() == revision) return {};
+  revision = job->probe.revision();
+  const bool done = job->probe.finished();
+  Followed f{line_of(Json{{"data", {{"report", probe_json(node, now, id, *job)}, {"state", done ? "done" : "running"}}},
+                          {"status", "ok"}}),
+             done};
+  if (done) node.probes().jobs().forget(id);
+  return f;
+}
+
+void unfollow(Node& node, Now now, std::uint64_t id) {
+  node.probes().jobs().cancel(id, now.mono);
+  node.probes().jobs().forget(id);
 }
 
 std::string handle_request(std::string_view line, Context& context) {

@@ -2,11 +2,12 @@
 ///
 /// Reply    {"data":…,"status":"ok"} or {"message":…,"status":"error"}, members in alphabetical order, no newline.
 /// Input    any bytes at all: depth and size are bounded, wrong types count as missing parameters. Never throws.
-/// Effects  only connect, disconnect, peer_add and peer_remove change the node; what they want done is in `out`.
+/// Effects  only connect, disconnect, peer_add, peer_remove and probes change the node; what they want done is in `out`.
 /// Thread   the node's. Cost: O(rows); 500 peers in well under 30 ms.
 /// Source   the operator sheet, section 2.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,22 @@ struct Context {
   Now now;
   Outbox& out;
   ShellView shell;
+  /// Set when the reply is the first of several: follow() has the others.
+  std::optional<std::uint64_t> followed;
 };
 
 /// `line` without its newline. Longer than kMaxRequest - 1 is refused.
 std::string handle_request(std::string_view line, Context& context);
+
+/// The next line of a request that is followed, if there is something new to say.
+struct Followed {
+  std::optional<std::string> line;
+  bool done = false;
+};
+/// `revision`: begins at 0, kept by the caller between calls.
+Followed follow(Node& node, Now now, std::uint64_t id, std::uint64_t& revision);
+/// Nobody listens any more: the work ends.
+void unfollow(Node& node, Now now, std::uint64_t id);
 
 /// For what the socket itself has to say: "read timeout", "read error: request too large", "node shutting down".
 std::string error_reply(std::string_view message);

@@ -28,6 +28,7 @@ struct DecryptShard::Impl {
     SessionHome* session = nullptr;
     SessionHalf* half = nullptr;  // the one tried now
     std::uint16_t path_mtu = 0;
+    std::uint8_t ttl = 0;
     std::uint8_t tries = 0;
     Drop why = Drop::undecryptable;
     bool ce = false;
@@ -74,7 +75,8 @@ struct DecryptShard::Impl {
   void on_session_message(Instant now, Inner& m, ShardIo& io);
   void report_coords(Instant now, const Inner& m, ShardIo& io);
   void account(Instant now, const Inner& m, const wire::SessionInner& inner, bool newest, ShardIo& io);
-  void on_data(Instant now, const Inner& m, MutBytes body);
+  void on_data(Instant now, const Inner& m, MutBytes body, ShardIo& io);
+  bool is_probe_reply(Instant now, const NodeAddr& remote, Bytes packet, ShardIo& io);
   void write_tun(ShardIo& io);
 
   // decrypt_send.cpp

@@ -1,4 +1,6 @@
 #include "dataplane/decrypt_impl.h"
+#include "dataplane/icmp6.h"
+#include "dataplane/ip6.h"
 #include "dataplane/mss.h"
 
 namespace weft {
@@ -24,6 +26,7 @@ void DecryptShard::Impl::on_sealed_session(bool ce, MutBytes message, const wire
       message.subspan(message.size() - sealed->ciphertext.size(), sealed->ciphertext.size() - wire::kTag);
   m.session = &session;
   m.path_mtu = e.path_mtu;
+  m.ttl = e.ttl;
   m.ce = ce;
   m.newer_first = known != nullptr && sealed->header.key_epoch != known->send.k;
   inner.push_back(m);
@@ -87,7 +90,7 @@ void DecryptShard::Impl::on_session_message(Instant now, Inner& m, ShardIo& io) 
   const auto type = wire::session_msg_of(in->type);
   if (!type) return stats.drops.add(type.error());
   if (*type == wire::SessionMsg::coords_warmup) return;  // its coordinates were all it had
-  if (*type == wire::SessionMsg::data) return on_data(now, m, m.text.subspan(wire::kSessionInner));
+  if (*type == wire::SessionMsg::data) return on_data(now, m, m.text.subspan(wire::kSessionInner), io);
   punt(PuntSessionMessage{half.recv.remote, half.recv.epoch, in->type,
                           Buffer(in->body.begin(), in->body.end())},
        io);
@@ -123,6 +126,7 @@ void DecryptShard::Impl::account(Instant now, const Inner& m, const wire::Sessio
   }
   if (!newest) return;
   st.last_path_mtu.set(m.path_mtu);
+  st.last_ttl.set(m.ttl);
   if (m.path_mtu == wire::kMtuUnknown || m.path_mtu == 0 || m.path_mtu == home.told_mtu) return;
   if (home.told_mtu != 0 && now - home.told_mtu_at < kPathMtuEvery) return;  // the next message says it again
   if (!punt(PuntPathMtu{home.remote, m.path_mtu}, io)) return;
@@ -130,7 +134,7 @@ void DecryptShard::Impl::account(Instant now, const Inner& m, const wire::Sessio
   home.told_mtu_at = now;
 }
 
-void DecryptShard::Impl::on_data(Instant now, const Inner& m, MutBytes body) {
+void DecryptShard::Impl::on_data(Instant now, const Inner& m, MutBytes body, ShardIo& io) {
   const auto data = wire::decode_data_packet(body);
   if (!data) return stats.drops.add(data.error());
   SessionStats& st = *m.session->stats;
@@ -140,12 +144,13 @@ void DecryptShard::Impl::on_data(Instant now, const Inner& m, MutBytes body) {
   if (data->to_port != wire::kPortShim) return stats.drops.add(Drop::unknown_port);
   const auto header = wire::ip6_header_of(data->payload, m.session->mesh, self_mesh);
   if (!header) return stats.drops.add(header.error());
-  if (!tables.local().tun) return stats.drops.add(Drop::no_tun);
   // The outer headers are longer than what was left out of this one, so it fits in front of its payload.
   const MutBytes rest = body.subspan(wire::kPortHeader + wire::kShimHeader);
   std::uint8_t* packet = rest.data() - wire::kIp6Header;
   std::memcpy(packet, header->data(), wire::kIp6Header);
   const MutBytes whole(packet, wire::kIp6Header + rest.size());
+  if (whole[6] == ip6::kIcmp && is_probe_reply(now, m.session->remote, whole, io)) return;
+  if (!tables.local().tun) return stats.drops.add(Drop::no_tun);
   if (m.ce) {
     stats.forwarding.ce_received.add(1);
     wire::mark_congested(whole);
@@ -156,6 +161,18 @@ void DecryptShard::Impl::on_data(Instant now, const Inner& m, MutBytes body) {
                                    mtu != wire::kMtuUnknown ? std::optional(mtu) : std::nullopt)))
     stats.mss_clamped.add(1);
   joiner.add(whole);
+}
+
+/// An echo reply that begins with our mark is the core's, and no program of this machine waits for it.
+bool DecryptShard::Impl::is_probe_reply(Instant now, const NodeAddr& remote, Bytes packet, ShardIo& io) {
+  const std::uint64_t mark = tables.local().echo_mark;
+  if (mark == 0 || packet.size() < wire::kIp6Header + kEchoHeader + sizeof mark) return false;
+  const std::uint8_t* icmp = packet.data() + wire::kIp6Header;
+  if (icmp[0] != kEchoReply || load_le<std::uint64_t>(icmp + kEchoHeader) != mark) return false;
+  punt(PuntEcho{remote, static_cast<std::uint16_t>(icmp[6] << 8U | icmp[7]),
+                static_cast<std::uint16_t>(packet.size()), now},
+       io);
+  return true;
 }
 
 void DecryptShard::Impl::write_tun(ShardIo& io) {

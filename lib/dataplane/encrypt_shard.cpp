@@ -50,6 +50,7 @@ struct EncryptShard::Impl {
   /// True when another worker must feed the link that this read goes to, and has got it.
   bool stray(const TunRead& read, ShardIo& io);
   void hand_over(ShardIo& io);
+  void on_burst(Instant now, std::span<const TunRead> reads, ShardIo& io);
   void on_read(Instant now, const TunRead& read, ShardIo& io);
   void on_packet(Instant now, MutBytes packet, ShardIo& io);
   void to_self(MutBytes packet, ShardIo& io);
@@ -129,7 +130,6 @@ void EncryptShard::Impl::on_read(Instant now, const TunRead& read, ShardIo& io) 
 
 void EncryptShard::Impl::on_packet(Instant now, MutBytes packet, ShardIo& io) {
   if (packet.size() < ip6::kHeader) return stats.drops.add(Drop::packet_truncated);
-  if (!tables.local().tun) return stats.drops.add(Drop::no_tun);
   const MeshAddr dest = ip6::dest(packet);
   if (dest == self_mesh) return to_self(packet, io);
   if (dest.bytes[0] != 0xfd) return refuse_foreign(now, packet, io);
@@ -307,21 +307,26 @@ EncryptShard& EncryptShard::operator=(EncryptShard&&) noexcept = default;
 void EncryptShard::apply(Instant now, Command&& command, ShardIo& io) {
   if (auto* inject = std::get_if<InjectTun>(&command)) {
     const TunRead read{{}, inject->packet};
-    on_tun(now, std::span(&read, 1), io);
-    return;
+    return impl_->on_burst(now, std::span(&read, 1), io);
   }
   impl_->tables.apply(command);
 }
 
 void EncryptShard::on_tun(Instant now, std::span<const TunRead> reads, ShardIo& io) {
+  // Not so for what the core injects: a pure router's own probes go out.
+  if (!impl_->tables.local().tun) return impl_->stats.drops.add(Drop::no_tun, reads.size());
+  impl_->on_burst(now, reads, io);
+}
+
+void EncryptShard::Impl::on_burst(Instant now, std::span<const TunRead> reads, ShardIo& io) {
   {
-    const auto t = impl_->timed(Stage::inner, reads.size());
+    const auto t = timed(Stage::inner, reads.size());
     for (const TunRead& read : reads)
-      if (!impl_->stray(read, io)) impl_->on_read(now, read, io);
+      if (!stray(read, io)) on_read(now, read, io);
   }
-  impl_->stats.burst_in.add(reads.size());
-  impl_->flush(now, io);
-  impl_->hand_over(io);
+  stats.burst_in.add(reads.size());
+  flush(now, io);
+  hand_over(io);
 }
 
 void EncryptShard::on_stray(Instant now, TunBurst&& burst, ShardIo& io) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint8_t kMulticast = 0xff;
 constexpr std::uint8_t kFirstInformational = 128;
+constexpr std::uint8_t kEchoRequest = 128;
 constexpr std::uint8_t kHopLimit = 64;
 constexpr std::size_t kErrorHeader = 8;
 
@@ -54,6 +55,28 @@ std::size_t make_packet_too_big(IcmpError& out, Bytes packet, std::uint32_t mtu)
 std::size_t make_unreachable(IcmpError& out, Bytes packet, const MeshAddr& self) {
   if (!answerable(packet) || ip6::dest(packet).bytes[0] == kMulticast) return 0;
   return make_error(out, packet, self, 1, 0);
+}
+
+Buffer make_echo_request(const MeshAddr& from, const MeshAddr& to, std::uint64_t mark, std::uint16_t sequence,
+                         std::size_t size) {
+  Buffer b(std::max(size, kSmallestEcho));
+  std::uint8_t* p = b.data();
+  const std::size_t payload = b.size() - ip6::kHeader;
+  p[0] = 0x60;
+  store_be<std::uint16_t>(p + 4, static_cast<std::uint16_t>(payload));
+  p[6] = ip6::kIcmp;
+  p[7] = kHopLimit;
+  std::memcpy(p + 8, from.bytes.data(), 16);
+  std::memcpy(p + 24, to.bytes.data(), 16);
+  std::uint8_t* icmp = p + ip6::kHeader;
+  icmp[0] = kEchoRequest;
+  store_be<std::uint16_t>(icmp + 4, static_cast<std::uint16_t>(mark));
+  store_be<std::uint16_t>(icmp + 6, sequence);
+  store_le<std::uint64_t>(icmp + kEchoHeader, mark);
+  const auto seed = offload::pseudo_header_sum(p, ip6::kIcmp, static_cast<std::uint32_t>(payload));
+  const auto sum = offload::checksum_fold(offload::checksum_add(Bytes(icmp, payload), seed));
+  store_be<std::uint16_t>(icmp + 2, static_cast<std::uint16_t>(~sum));
+  return b;
 }
 
 bool IcmpLimiter::allow(const MeshAddr& source, Instant now) {

@@ -1,4 +1,4 @@
-/// The two ICMPv6 errors that a node writes to its own interface.
+/// The two ICMPv6 errors that a node writes to its own interface, and the echo request that it probes others with.
 ///
 /// Quoted    as much of the packet as keeps the answer within 1280 bytes.
 /// Silent    where RFC 4443 2.4 (e) forbids an error: 0 is returned and `out` is not touched.
@@ -21,6 +21,14 @@ using IcmpError = std::array<std::uint8_t, kMaxIcmpError>;
 std::size_t make_packet_too_big(IcmpError& out, Bytes packet, std::uint32_t mtu);
 /// "No route to destination", from `self`.
 std::size_t make_unreachable(IcmpError& out, Bytes packet, const MeshAddr& self);
+
+constexpr std::uint8_t kEchoReply = 129;
+constexpr std::size_t kEchoHeader = 8;
+/// Header and `mark`.
+constexpr std::size_t kSmallestEcho = 40 + kEchoHeader + 8;
+/// A whole packet of `size` bytes (raised to kSmallestEcho) whose echo data begins with `mark`; the rest is zero.
+Buffer make_echo_request(const MeshAddr& from, const MeshAddr& to, std::uint64_t mark, std::uint16_t sequence,
+                         std::size_t size);
 
 /// One error per 100 ms and source address. Cost: O(1), 32 sources remembered.
 class IcmpLimiter {

@@ -1,4 +1,4 @@
-/// Endpoint to and from the system's socket addresses. Private to the room.
+/// Endpoint to and from the system's socket addresses. For this room and for the shell.
 #pragma once
 
 #include <netinet/in.h>

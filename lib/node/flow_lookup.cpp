@@ -38,11 +38,15 @@ void LookupFlow::send(const LookupSend& s, Outbox& out) {
       out.home(peer->home, SendLink{peer->link, s.message});
 }
 
-bool LookupFlow::start(Now now, const NodeAddr& target, Outbox& out) {
-  auto started = lookups_.start(
-      target, tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
+Lookups::Start LookupFlow::ask(Now now, const NodeAddr& target, Outbox& out) {
+  auto started = lookups_.start(target, tree_.path(), [&](const NodeAddr& t) { return reaching(t); }, rng_, now.mono);
   if (started.outcome == Lookups::Start::sent) send(started.send, out);
-  return started.outcome == Lookups::Start::sent || started.outcome == Lookups::Start::already_pending;
+  return started.outcome;
+}
+
+bool LookupFlow::start(Now now, const NodeAddr& target, Outbox& out) {
+  const auto outcome = ask(now, target, out);
+  return outcome == Lookups::Start::sent || outcome == Lookups::Start::already_pending;
 }
 
 void LookupFlow::want(Now now, const NodeAddr& target, Outbox& out) {

@@ -32,6 +32,11 @@ class LookupFlow {
   /// Asks for `target`, unless a question is open. While no filter holds it, waits `grace` for one to come before giving
   /// up: in the first seconds after a start the filters are still on their way.
   void want(Now now, const NodeAddr& target, Outbox& out);
+  /// As want(), but says at once what became of it; an open question counts as sent.
+  Lookups::Start ask(Now now, const NodeAddr& target, Outbox& out);
+  /// Neighbours whose filter holds it, smallest address first.
+  std::vector<LookupPeer> reaching(const NodeAddr& target) const;
+  const Lookups& lookups() const { return lookups_; }
   void on_request(Now now, const link::Peer& from, Bytes message, Outbox& out);
   Results on_response(Now now, Bytes message, Outbox& out);
   /// A filter or the tree changed: questions that had nobody to go to may have now.
@@ -42,7 +47,6 @@ class LookupFlow {
   Results on_deadline(Now now, Outbox& out);
 
  private:
-  std::vector<LookupPeer> reaching(const NodeAddr& target) const;
   void send(const LookupSend& s, Outbox& out);
   bool start(Now now, const NodeAddr& target, Outbox& out);
 

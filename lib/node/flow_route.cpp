@@ -212,6 +212,13 @@ void RouteFlow::on_deadline(Instant now, Outbox& out) {
   if (recheck_at_ && *recheck_at_ <= now) on_change(now, out);
 }
 
+std::optional<RouteFlow::HopFacts> RouteFlow::describe(Instant now, const NodeAddr& dest) {
+  const auto c = choose(now, dest, false);
+  const link::Peer* peer = c ? links_.find(c->link) : nullptr;
+  if (peer == nullptr) return std::nullopt;
+  return HopFacts{peer, c->how, tree_.path_of(peer->addr)};
+}
+
 std::optional<NextHop> RouteFlow::explain(Instant now, const NodeAddr& dest) {
   const CoordEntry* e = coords_.peek(dest, now);
   return next_hop(dest, e ? &e->path : nullptr);

@@ -54,6 +54,15 @@ class RouteFlow final : public session::Surroundings {
 
   /// What would be chosen now; changes nothing.
   std::optional<NextHop> explain(Instant now, const NodeAddr& dest);
+  /// The same, with what is known of that hop.
+  struct HopFacts {
+    const link::Peer* peer = nullptr;
+    HopClass how = HopClass::direct_peer;
+    const Path* path = nullptr;  // as the peer announced it; nullptr: not yet
+  };
+  std::optional<HopFacts> describe(Instant now, const NodeAddr& dest);
+  const CoordEntry* coords_entry(Instant now, const NodeAddr& dest) const { return coords_.peek(dest, now); }
+  const link::Links& links() const { return links_; }
   const ForwardingStats& stats() const { return stats_; }
   std::size_t routes() const { return told_.size(); }
 

@@ -36,6 +36,14 @@ void SessionFlow::try_open(Now now, const NodeAddr& remote, const PublicKey& key
   sessions_.lookup_failed(remote);
 }
 
+Result<void, Drop> SessionFlow::open(Now now, const NodeAddr& remote, Outbox& out) {
+  const auto* id = identities_.peek(remote);
+  if (id == nullptr) return bad(Drop::unknown_destination);
+  const auto r = sessions_.open(now.mono, remote, id->key, out);
+  take_events(now, out);
+  return r;
+}
+
 void SessionFlow::on_datagram(Now now, const NodeAddr& via, const wire::Envelope& e, Outbox& out) {
   const auto kind = wire::classify_session_payload(e.payload);
   if (!kind) return drops_.add(kind.error());
@@ -47,6 +55,8 @@ void SessionFlow::on_datagram(Now now, const NodeAddr& via, const wire::Envelope
       const auto bound = [&](const NodeAddr& dest) { return sessions_.view(dest).has_value(); };
       const auto signal = errors_.on_signal(e.from, e.payload, bound);
       if (!signal) return drops_.add(signal.error());
+      signals_.push_back({wire::dest_of(*signal), *signal, now.mono});
+      if (signals_.size() > kSignals) signals_.pop_front();
       count(sessions_.on_signal(now.mono, e.from, e.payload, out));
       break;
     }

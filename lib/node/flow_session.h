@@ -4,6 +4,8 @@
 /// Source   docs/spec/session.md 1.2, 1.6, 1.7, 2.4, 2.7.
 #pragma once
 
+#include <deque>
+
 #include "base/bucket.h"
 #include "base/log.h"
 #include "names/identity_cache.h"
@@ -34,6 +36,19 @@ class SessionFlow {
   /// Next hops may have appeared for packets that wait.
   void on_routes_changed(Now now, Outbox& out);
 
+  /// Opens a session that nobody waits for. Errors: as Sessions::open; unknown_destination.
+  Result<void, Drop> open(Now now, const NodeAddr& remote, Outbox& out);
+  session::Sessions& sessions() { return sessions_; }
+  const session::Sessions& sessions() const { return sessions_; }
+  /// An error signal that was believed.
+  struct Signal {
+    NodeAddr dest;
+    wire::RouteError what;
+    Instant at;
+  };
+  /// The last kSignals, oldest first.
+  const std::deque<Signal>& signals() const { return signals_; }
+
   std::optional<Instant> deadline() const { return sessions_.deadline(); }
   void on_deadline(Now now, Outbox& out);
 
@@ -47,6 +62,8 @@ class SessionFlow {
     if (!r) drops_.add(r.error());
   }
 
+  static constexpr std::size_t kSignals = 64;
+
   const crypto::Identity& self_;
   session::Sessions& sessions_;
   names::IdentityCache& identities_;
@@ -59,6 +76,7 @@ class SessionFlow {
   DropCounters& drops_;
   Bucket icmp_{50, 20};
   std::uint64_t icmp_suppressed_ = 0;
+  std::deque<Signal> signals_;
 };
 
 }  // namespace weft

@@ -123,7 +123,8 @@ Node::Node(NodeOptions o, crypto::Identity identity, Rng& rng, Log& log, Now now
       reports_(report_settings(config_.node), links_, sessions_, routes_, drops_),
       tree_flow_(identity_, rng, links_, tree_, bloom_, reports_, log, drops_),
       lookup_flow_(identity_, rng, links_, tree_, bloom_, lookups_, coords_, identities_, drops_),
-      session_flow_(identity_, sessions_, identities_, routes_, lookup_flow_, reports_, coords_, errors_, log, drops_) {
+      session_flow_(identity_, sessions_, identities_, routes_, lookup_flow_, reports_, coords_, errors_, log, drops_),
+      probe_flow_(identity_, lookup_limits(config_.node.lookup).attempts, rng, lookup_flow_, routes_, session_flow_, reports_) {
   routes_.set_reports(reports_);
   links_.set_transports(std::move(o.transports));
   rebuild_names(now);
@@ -134,9 +135,19 @@ Node::~Node() = default;
 void Node::start(Now now, Outbox& out) {
   started_up_ = true;
   const std::uint16_t mtu = smallest_mtu(links_.transports());
-  out.all(SetLocal{mtu == 0 ? std::uint16_t{1280} : mtu, config_.tun.enabled});
+  tell_local(mtu == 0 ? std::uint16_t{1280} : mtu, out);
   rebuild_wanted(now, out);
   (void)tree_flow_.on_deadline(now, out);
+}
+
+void Node::tell_local(std::uint16_t mtu, Outbox& out) {
+  probe_flow_.set_transport_mtu(mtu);
+  out.all(SetLocal{mtu, config_.tun.enabled, probe_flow_.echo_mark()});
+}
+
+void Node::on_lookups(Now now, const LookupFlow::Results& results, Outbox& out) {
+  probe_flow_.on_lookups(results);
+  session_flow_.on_lookups(now, results, out);
 }
 
 // ---- from workers ---------------------------------------------------------------------------------------------------
@@ -163,6 +174,7 @@ void Node::on_punt(Now now, Punt&& punt, Outbox& out) {
   if (auto* p = std::get_if<PuntCoords>(&punt)) return session_flow_.on_coords(now, *p, out);
   if (auto* p = std::get_if<PuntRouteStale>(&punt)) return routes_.on_stale(now.mono, p->dest, out);
   if (auto* p = std::get_if<PuntPathMtu>(&punt)) return reports_.on_path_mtu_seen(now, p->remote, p->mtu, out);
+  if (auto* p = std::get_if<PuntEcho>(&punt)) return probe_flow_.on_echo(*p);
   if (auto* p = std::get_if<PuntTooBig>(&punt)) {
     if (p->source == identity_.addr()) return reports_.on_path_mtu_claim(now, p->dest, p->mtu, out);
     return routes_.on_too_big(now.mono, *p, out);
@@ -179,7 +191,7 @@ void Node::on_link_message(Now now, const PuntLinkMessage& in, Outbox& out) {
     case wire::LinkMsg::filter_announce: return settle(now, tree_flow_.on_filter(now, *peer, in.message, out), out);
     case wire::LinkMsg::lookup_request: return lookup_flow_.on_request(now, *peer, in.message, out);
     case wire::LinkMsg::lookup_response:
-      return session_flow_.on_lookups(now, lookup_flow_.on_response(now, in.message, out), out);
+      return on_lookups(now, lookup_flow_.on_response(now, in.message, out), out);
     case wire::LinkMsg::receiver_report: {
       const auto heard = reports_.on_link_report(now, *peer, in, out);
       if (heard.first_rtt) settle(now, tree_flow_.on_first_rtt(now, out), out);
@@ -282,7 +294,7 @@ void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbo
   links_.set_transports(std::move(transports));
   if (!started_up_) return;
   const std::uint16_t mtu = smallest_mtu(links_.transports());
-  if (mtu != 0) out.all(SetLocal{mtu, config_.tun.enabled});
+  if (mtu != 0) tell_local(mtu, out);
   peering_.on_network_change(now);
 }
 
@@ -291,7 +303,7 @@ void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbo
 std::optional<Instant> Node::deadline() const {
   std::optional<Instant> next;
   for (const auto& d : {links_.deadline(), peering_.deadline(), tree_flow_.deadline(), lookup_flow_.deadline(),
-                        session_flow_.deadline(), reports_.deadline(), routes_.deadline()})
+                        session_flow_.deadline(), reports_.deadline(), routes_.deadline(), probe_flow_.deadline()})
     if (d && (!next || *d < *next)) next = d;
   return next;
 }
@@ -302,10 +314,11 @@ void Node::on_deadline(Now now, Outbox& out) {
   peering_.on_deadline(now, out);
   take_link_events(now, out);
   if (const auto d = tree_flow_.deadline(); d && *d <= now.mono) settle(now, tree_flow_.on_deadline(now, out), out);
-  session_flow_.on_lookups(now, lookup_flow_.on_deadline(now, out), out);
+  on_lookups(now, lookup_flow_.on_deadline(now, out), out);
   session_flow_.on_deadline(now, out);
   reports_.on_deadline(now, out);
   routes_.on_deadline(now.mono, out);
+  probe_flow_.on_deadline(now, out);
 }
 
 void Node::on_tick(Now now, std::uint64_t packets_in, std::uint64_t packets_out, std::uint64_t bytes_in,
@@ -484,6 +497,13 @@ Result<PublicKey, std::string> Node::remove_peer(Now now, std::string_view who, 
   rebuild_wanted(now, out);
   keep(out);
   return *key;
+}
+
+Result<std::uint64_t, std::string> Node::start_probe(Now now, const PublicKey& key, bool thorough, Outbox& out) {
+  if (draining_) return bad(std::string("node shutting down"));
+  if (identity_.is_me(key)) return bad(std::string("cannot probe this node"));
+  learn(now, key);  // else its answer to a lookup could not be checked
+  return probe_flow_.start(now, key, thorough, out);
 }
 
 void Node::keep(Outbox& out) const { out.push(KeepPeers{config::peers_text(kept_peers_)}); }

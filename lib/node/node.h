@@ -12,6 +12,7 @@
 #include "metrics/history.h"
 #include "names/dns.h"
 #include "names/hosts.h"
+#include "node/flow_probe.h"
 #include "node/flow_session.h"
 #include "node/flow_tree.h"
 
@@ -66,6 +67,10 @@ class Node {
   Result<PublicKey, std::string> disconnect(Now now, std::string_view npub_or_name, Outbox& out);
   Result<PublicKey, std::string> add_peer(Now now, const config::Peer& peer, Outbox& out);
   Result<PublicKey, std::string> remove_peer(Now now, std::string_view npub_or_name, Outbox& out);
+  /// A probe of this node, for probes() to tell about. Errors: a sentence.
+  Result<std::uint64_t, std::string> start_probe(Now now, const PublicKey& key, bool thorough, Outbox& out);
+  ProbeFlow& probes() { return probe_flow_; }
+  const ProbeFlow& probes() const { return probe_flow_; }
   /// Goodbye to everybody; nothing is dialled or taken any more.
   void drain(Now now, Outbox& out);
 
@@ -102,6 +107,8 @@ class Node {
   void take_link_events(Now now, Outbox& out);
   void on_link_message(Now now, const PuntLinkMessage& in, Outbox& out);
   void on_datagram(Now now, PuntDatagram& in, Outbox& out);
+  void on_lookups(Now now, const LookupFlow::Results& results, Outbox& out);
+  void tell_local(std::uint16_t mtu, Outbox& out);
   void rebuild_wanted(Now now, Outbox& out);
   void rebuild_names(Now now);
   void keep(Outbox& out) const;
@@ -134,6 +141,7 @@ class Node {
   TreeFlow tree_flow_;
   LookupFlow lookup_flow_;
   SessionFlow session_flow_;
+  ProbeFlow probe_flow_;
   bool draining_ = false;
   bool started_up_ = false;
 };

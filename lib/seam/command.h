@@ -29,6 +29,7 @@ struct FlushRoutes {};
 struct SetLocal {
   std::uint16_t transport_mtu = 1280;  // smallest of the operational transports
   bool tun = true;                     // false: a pure router; local packets are dropped as no_tun
+  std::uint64_t echo_mark = 0;         // echo replies that begin with it answer the core's own probes; 0: none do
 };
 
 // ---- to the home decrypt worker of a link or session ----------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace weft {
 
@@ -98,9 +99,17 @@ struct PuntPathMtu {
   NodeAddr remote;
   std::uint16_t mtu = 0;
 };
+/// An ICMPv6 echo reply to a probe of the core's own (SetLocal::echo_mark); it does not reach the interface.
+struct PuntEcho {
+  NodeAddr remote;
+  std::uint16_t sequence = 0;
+  std::uint16_t size = 0;  // of the whole packet, bytes
+  Instant at;
+};
 
 using Punt = std::variant<PuntHandshake, PuntLinkMessage, PuntLinkProven, PuntMoved, PuntDatagram, PuntSessionMessage,
-                          PuntSessionProven, PuntNoRoute, PuntTooBig, PuntTunPacket, PuntCoords, PuntRouteStale, PuntPathMtu>;
+                          PuntSessionProven, PuntNoRoute, PuntTooBig, PuntTunPacket, PuntCoords, PuntRouteStale, PuntPathMtu,
+                          PuntEcho>;
 
 constexpr Lane lane_of(const Punt& p) {
   if (std::holds_alternative<PuntHandshake>(p)) return Lane::handshake;

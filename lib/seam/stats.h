@@ -64,6 +64,7 @@ struct SessionStats {
   Gauge epoch_frames_recv;
   Gauge epoch_highest;
   Gauge last_path_mtu;  // of the newest message; 65535 and 0 mean unknown
+  Gauge last_ttl;       // hops that the newest message had left; 0 before the first
   Gauge ce_recv;
   SharedInstant older_epoch_recv;  // last frame of an epoch before the current one: prolongs its drain
   Sum packets_sent;

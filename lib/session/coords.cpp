@@ -38,6 +38,11 @@ bool Sessions::send_warmup(Instant now, Peer& p, Outbox& out) {
   return true;
 }
 
+bool Sessions::send_coords(Instant now, const NodeAddr& remote, Outbox& out) {
+  Peer* p = find(remote);
+  return p != nullptr && p->current && send_warmup(now, *p, out);
+}
+
 /// The next data packets carry coordinates again, the present ones.
 void Sessions::rewarm(Peer& p, Outbox& out) {
   if (refresh_coords(p)) emit_session(p, out);

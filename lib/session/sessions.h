@@ -83,6 +83,8 @@ class Sessions {
   Result<void, Drop> lookup_succeeded(Instant now, const NodeAddr& remote, const PublicKey& key, Outbox& out);
   /// No lookup goes on for `remote`: waiting packets come back as Unreachable.
   void lookup_failed(const NodeAddr& remote);
+  /// Sends our coordinates and nothing else, which has the other side report soon. False: not established, or no way.
+  bool send_coords(Instant now, const NodeAddr& remote, Outbox& out);
   /// A next hop to `remote` appeared: waiting packets of an established session go.
   void route_appeared(Instant now, const NodeAddr& remote, Outbox& out);
   /// The link to this very node is gone, so its session is too. Waiting packets stay.

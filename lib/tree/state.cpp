@@ -42,8 +42,17 @@ bool TreeState::is_fresh(const NodeAddr& peer, std::uint64_t sequence) const {
 }
 
 void TreeState::store(const NodeAddr& peer, const wire::TreeAnnounce& announce) {
-  claims_[peer] = TreeClaim{announce.parent, announce.sequence, announce.timestamp,
-                            false,           announce.ancestry, announce.path()};
+  TreeClaim& c = claims_[peer];
+  c = TreeClaim{announce.parent,   announce.sequence,    announce.timestamp, false,
+                announce.ancestry, announce.path(),      c.clock_lead_secs,  c.heard + 1};
+}
+
+void TreeState::compare_clocks(const NodeAddr& peer, std::uint64_t unix_secs) {
+  // Anybody's number: taken within a range where the difference cannot overflow.
+  constexpr std::uint64_t kSane = std::uint64_t{1} << 40U;
+  TreeClaim& c = claims_[peer];
+  const auto said = static_cast<std::int64_t>(std::min(c.timestamp, kSane));
+  c.clock_lead_secs = std::max(c.clock_lead_secs, said - static_cast<std::int64_t>(std::min(unix_secs, kSane)));
 }
 
 void TreeState::forget_sequence(const NodeAddr& peer) {

@@ -8,6 +8,7 @@
 /// Source  docs/spec/mesh.md sections 1.3 to 1.5.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -27,6 +28,10 @@ struct TreeClaim {
   bool any_sequence = false;    // the peer restarted: the next announce is newer whatever its number
   std::vector<wire::Ancestor> ancestry;
   Path path;  // the addresses of `ancestry`: the peer first, its root last
+  /// The peer's clock less ours in seconds, at most: what the youngest-looking of its announces said on arrival. An
+  /// announce may be old when it is sent, so only a positive value is certain.
+  std::int64_t clock_lead_secs = INT64_MIN;
+  std::uint32_t heard = 0;  // announces accepted
 
   const NodeAddr& root() const { return path.back(); }
 };
@@ -58,6 +63,8 @@ class TreeState {
   bool is_fresh(const NodeAddr& peer, std::uint64_t sequence) const;
   /// `announce` has passed check_ancestry and is_fresh.
   void store(const NodeAddr& peer, const wire::TreeAnnounce& announce);
+  /// The claim just stored arrived at this time.
+  void compare_clocks(const NodeAddr& peer, std::uint64_t unix_secs);
   void forget(const NodeAddr& peer) { claims_.erase(peer); }
   void forget_sequence(const NodeAddr& peer);
 

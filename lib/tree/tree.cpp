@@ -71,6 +71,7 @@ Result<TreeChange, Drop> Tree::on_announce(const NodeAddr& from, Bytes message, 
   }
   ++counters_.accepted;
   state_.store(from, *announce);
+  state_.compare_clocks(from, now.unix_secs());
   // A peer under a larger root missed, or lost, what would let it attach through us.
   if (announce->root() > state_.root() && pacing_.request(from, now.mono)) ++counters_.rate_limited;
   if (is_parent(from) && std::ranges::find(*path_of(from), own()) != path_of(from)->end())

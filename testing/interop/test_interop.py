@@ -174,6 +174,123 @@ def the_references_control_client_reads_us():
         return f"show {' '.join(shows)}"
 
 
+@test
+def the_references_client_knows_every_command_of_ours():
+    """Each subcommand of the client, of whatever version it is, against both daemons; the answers have the same shape."""
+    import json
+    with mesh({"a": "w", "b": "r"}, ["ab"]) as lab:
+        if not os.access(FIPSCTL, os.X_OK):
+            raise Skip("no fipsctl beside the reference binary: set FIPSCTL")
+        start(lab)
+        a, b = lab.nodes["a"], lab.nodes["b"]
+        reaches(a, b)
+
+        def ctl(node, *args):
+            return subprocess.run([FIPSCTL, "-s", node.socket_path, *args], capture_output=True, text=True, timeout=60)
+        shows = [w for w in subcommands(ctl(a, "show", "--help").stdout) if w != "help"]
+        assert len(shows) >= 12, shows
+        done = []
+        calls = [["show", w] for w in shows] + [["acl", "show"], ["stats", "list"], ["stats", "metrics"], ["stats", "peers"]]
+        calls += [["stats", "history", m, "--window", "10s", *more] for m in ("mesh_size", "bytes_in") for more in ([], ["--plot"])]
+        for args in calls:
+            ours, theirs = ctl(a, *args), ctl(b, *args)
+            assert ours.returncode == theirs.returncode == 0, f"{args}: {ours.stderr} {theirs.stderr}"
+            if "--plot" not in args:
+                missing = missing_keys(json.loads(theirs.stdout), json.loads(ours.stdout))
+                assert not missing, f"{args} lacks {missing}"
+            done.append(" ".join(args[:2]))
+        for peer_of, node in (("b", a), ("a", b)):
+            p = ctl(node, "stats", "history", "srtt_ms", "--peer", lab.npub(peer_of), "--window", "10s")
+            assert p.returncode == 0, p.stderr
+        if "probe" in subcommands(ctl(a, "--help").stdout):
+            ours, theirs = ctl(a, "probe", lab.npub("b"), "--json"), ctl(b, "probe", lab.npub("a"), "--json")
+            assert ours.returncode == 0, ours.stdout + ours.stderr
+            missing = missing_keys(json.loads(theirs.stdout), json.loads(ours.stdout))
+            # What was not measured is left out by the reference too.
+            missing = [m for m in missing if m not in ("rtt.rtt_ms", "rtt.srtt_ms", "session.path_mtu")]
+            assert not missing, f"probe lacks {missing}"
+            text = ctl(a, "probe", lab.npub("b")).stdout
+            assert "round trip" in text and "overall   ok" in text, text
+            p = ctl(a, "probe", lab.npub("a"))
+            assert p.returncode == 1 and "cannot probe this node" in p.stderr, p.stderr
+            p = ctl(a, "probe", lab.npub("f"))
+            assert p.returncode == 1 and "no peer filter holds this address" in p.stdout, p.stdout
+            done.append("probe")
+        for bad in (["stats", "history", "nonsense"], ["stats", "history", "srtt_ms"], ["connect", lab.npub("b"), "fd00::1", "udp"],
+                    ["disconnect", lab.npub("f")]):
+            ours, theirs = ctl(a, *bad), ctl(b, *bad)
+            assert ours.returncode == theirs.returncode, f"{bad}: {ours.returncode} and {theirs.returncode}: {ours.stderr}"
+        return ", ".join(done)
+
+
+def subcommands(help_text):
+    """First words of the lines under "Commands:"."""
+    lines = help_text.split("Commands:", 1)[-1].split("\n\n", 1)[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ") and line.strip()]
+
+
+WEFT = os.path.join(os.path.dirname(find_weftd()), "..", "weft", "weft")
+
+
+@test
+def probe_of_a_reference_node():
+    """Round trip, echo and a full-size packet to a node of the reference, next door and behind another one."""
+    import json
+    notes = []
+    for kinds in ("wr", "wrr", "wwr"):
+        assignment = dict(zip("abc", kinds))
+        with mesh(assignment, ["ab", "bc"][:len(kinds) - 1]) as lab:
+            start(lab)
+            lab.one_root(30)
+            a, target = lab.nodes["a"], lab.nodes["abc"[len(kinds) - 1]]
+            reaches(a, target)
+            p = subprocess.run(a.argv(WEFT, "-s", a.socket_path, "--json", "probe", lab.npub(target.letter)), capture_output=True,
+                               text=True, timeout=60)
+            assert p.returncode == 0, p.stdout + p.stderr
+            report = json.loads(p.stdout)
+            assert report["weft"]["rtt_by_echo"] and report["weft"]["largest_passed"] == 1203, report["weft"]
+            assert report["weft"]["walk"]["links_back"] == len(kinds) - 1, report["weft"]["walk"]
+            notes.append(f"{kinds}: {report['weft']['rtt_us']} us")
+            # Without its interface the daemon still answers, by its reports.
+            if kinds == "wrr":
+                target.stop()
+                plain = target.write_config
+                target.write_config = lambda: (plain(), no_tun(target))
+                target.start()
+                reason = wait_for("the reports of a node without interface", 40, lambda: ping_stage(a, lab.npub(target.letter)))
+                assert reason == "ip_silent", reason
+    return ", ".join(notes)
+
+
+def no_tun(node):
+    import json
+    with open(node.config_path) as f:
+        config = json.load(f)
+    config["tun"]["enabled"] = False
+    with open(node.config_path, "w") as f:
+        json.dump(config, f)
+
+
+def ping_stage(node, npub):
+    import json
+    p = subprocess.run(node.argv(WEFT, "-s", node.socket_path, "--json", "probe", npub), capture_output=True, text=True, timeout=60)
+    stages = {s["stage"]: s for s in json.loads(p.stdout)["weft"]["stages"]} if p.stdout else {}
+    return stages["ping"]["reason"] if stages and stages["round_trip"]["verdict"] == "ok" else None
+
+
+@test
+def a_file_of_the_reference_runs_unchanged():
+    """Both start with the very same file, key file and lists; then they are one mesh."""
+    import json
+    with mesh({"a": "w", "b": "r"}, ["ab"]) as lab:
+        for n in lab.nodes.values():
+            n.tun = "fips0"  # as the reference's packaged file has it
+        start(lab)
+        a, b = lab.nodes["a"], lab.nodes["b"]
+        reaches(a, b)
+        assert a.ask("show_status")["tun_name"] == "fips0"
+
+
 def missing_keys(theirs, ours, at=""):
     """Keys of the reference's reply that ours lacks; lists by their first element, where both have one."""
     out = []
