@@ -43,7 +43,7 @@ struct DoctorFacts {
   std::string socket;
   int connect_error = 0;  // errno
   std::string ask_trouble;
-  Json status, peers, wanted, transports, tree, acl, refusals, listening;
+  Json status, peers, wanted, transports, tree, acl, refusals, listening, firewall;
   Json probe;  // of one linked peer
 
   // Group of the control socket

@@ -404,6 +404,8 @@ void check_packet(const DoctorFacts& f, Sheet& s) {
 
 void check_firewall(const DoctorFacts& f, Sheet& s) {
   if (!runs(f) || !f.tun_wanted) return;
+  if (const auto broken = text(f.firewall, "trouble"); !broken.empty())
+    return s.fail("firewall", broken, {"sudo nft list table inet weft", "journalctl -u weftd | grep firewall"});
   const Json sockets = rows(f.listening, "sockets");
   std::string open;
   std::size_t n = 0;

@@ -78,6 +78,7 @@ void ask_daemon(const std::string& path, DoctorFacts& f) {
   take("show_acl", f.acl);
   take("show_refusals", f.refusals);
   take("show_listening_sockets", f.listening);
+  take("show_firewall", f.firewall);
   f.own_name = text(f.status, "npub") + ".fips";
   f.own_address = text(f.status, "ipv6_addr");
 }

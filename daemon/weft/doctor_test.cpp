@@ -235,6 +235,8 @@ TEST(Doctor, AFullSizePacketAndExposure) {
   f.listening = {{"firewall_active", false},
                  {"sockets", {{{"proto", "tcp"}, {"port", 22}, {"filter", "no_firewall"}}}}};
   expect(f, "firewall", Grade::warn, "tcp/22", "firewall");
+  f.firewall = {{"trouble", "the rules did not load"}};
+  expect(f, "firewall", Grade::fail, "did not load", "nft list table");
 }
 
 TEST(Doctor, AnswersOfAnyShapeAreSurvived) {
