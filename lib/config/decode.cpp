@@ -227,9 +227,10 @@ void move_entry(Tree& into, Tree::Entry e, bool replace) {
   into.entries.push_back(std::move(e));
 }
 
+/// Empty ones are taken too.
 std::optional<Tree::Entry> take_mapping(Tree& map, std::string_view key) {
   for (auto it = map.entries.begin(); it != map.entries.end(); ++it) {
-    if (it->key != key || it->value.kind != Tree::Kind::map) continue;
+    if (it->key != key || (it->value.kind != Tree::Kind::map && it->value.kind != Tree::Kind::null)) continue;
     Tree::Entry e = std::move(*it);
     map.entries.erase(it);
     return e;
@@ -255,7 +256,8 @@ void decode_address(const Tree& t, const std::string& at, Peer& peer, Places& pl
 void modernize(Tree& document, Complaints& out) {
   Tree* node = document.find("node");
   if (node == nullptr || node->kind != Tree::Kind::map) return;
-  if (auto old = take_mapping(*node, "discovery")) {
+  // The reference's packaged file has the section with nothing in it but remarks.
+  if (auto old = take_mapping(*node, "discovery"); old && old->value.kind == Tree::Kind::map) {
     out.push_back({Severity::warning,
                    old->place,
                    "node.discovery",

@@ -171,6 +171,10 @@ TEST(ReferenceFiles, TheOldNameWinsWhereBothAreWritten) {
   EXPECT_EQ(l.config.node.lookup.ttl, 7);
 }
 
+TEST(ReferenceFiles, ASectionOfRemarksOnlyIsNoMatter) {
+  EXPECT_TRUE(read("node:\n  discovery:\n    # nostr:\n  rendezvous:\n").complaints.empty());
+}
+
 TEST(ReferenceFiles, AKeyThatNobodyKnowsIsNamedAndDoesNotStopTheNode) {
   const auto l = read("node: { tick_intervall_secs: 1 }");
   EXPECT_TRUE(l.ok());
