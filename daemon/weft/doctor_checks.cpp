@@ -75,17 +75,17 @@ void check_daemon(const DoctorFacts& f, Sheet& s) {
       return s.warn("daemon",
                     fmt::format("weftd {} runs, this is weft {}: a new version was installed and not started",
                                 theirs, f.version),
-                    {"sudo systemctl restart weftd"});
+                    {"sudo systemctl restart weft"});
     return s.ok("daemon", fmt::format("weftd {} runs (process {}, up {})", theirs, number(f.status, "pid"),
                                       age_text(number(f.status, "uptime_secs"))));
   }
   if (f.connect_error == EACCES || f.connect_error == EPERM) return;  // the group's line says it
   if (f.connect_error == ENOENT || f.connect_error == ENOTDIR || f.connect_error == ECONNREFUSED)
     return s.fail("daemon", fmt::format("weftd does not run (nobody listens on {})", f.socket),
-                  {"sudo systemctl start weftd", "or in a terminal: sudo weftd",
+                  {"sudo systemctl start weft", "or in a terminal: sudo weftd",
                    "or, if it runs with another socket: weft --socket PATH doctor"});
   s.fail("daemon", "weftd does not answer: " + f.ask_trouble,
-         {"sudo systemctl restart weftd", "journalctl -u weftd -n 50"});
+         {"sudo systemctl restart weft", "journalctl -u weft -n 50"});
 }
 
 void check_group(const DoctorFacts& f, Sheet& s) {
@@ -108,7 +108,7 @@ void check_group(const DoctorFacts& f, Sheet& s) {
 void check_config(const DoctorFacts& f, Sheet& s) {
   if (!f.config_trouble.empty())
     return s.fail("config", f.config_trouble,
-                  {runs(f) ? "sudo weftd --check, then sudo systemctl reload weftd" : "sudo weftd --check"});
+                  {runs(f) ? "sudo weftd --check, then sudo systemctl reload weft" : "sudo weftd --check"});
   std::string files;
   for (const auto& file : f.config_files) files += (files.empty() ? "" : ", ") + file;
   if (files.empty()) files = "no file, defaults";
@@ -160,14 +160,13 @@ void check_device(const DoctorFacts& f, Sheet& s) {
                   {"in a container: --device /dev/net/tun; the device rule must allow c 10:200 rwm"});
   if (!runs(f)) return s.ok("interface", "/dev/net/tun is there");
   if (!f.interface_exists)
-    return s.fail("interface", f.tun_name + " is gone: somebody deleted it",
-                  {"sudo systemctl restart weftd"});
+    return s.fail("interface", f.tun_name + " is gone: somebody deleted it", {"sudo systemctl restart weft"});
   if (!f.interface_up)
     return s.fail("interface", f.tun_name + " is down", {"sudo ip link set " + f.tun_name + " up"});
   if (!f.interface_has_address)
     return s.fail("interface", fmt::format("{} has lost its address {}", f.tun_name, f.own_address),
                   {fmt::format("sudo ip -6 addr add {}/128 dev {}", f.own_address, f.tun_name),
-                   "or sudo systemctl restart weftd"});
+                   "or sudo systemctl restart weft"});
   s.ok("interface", fmt::format("{} is up with {}", f.tun_name, f.own_address));
 }
 
@@ -238,7 +237,7 @@ void check_ports(const DoctorFacts& f, Sheet& s) {
   for (const auto& t : rows(f.transports, "transports")) {
     const std::string note = text(member(t, "weft"), "note");
     if (text(t, "state") == "failed")
-      s.fail("port", note, {"sudo ss -ulpn", "then sudo systemctl restart weftd"});
+      s.fail("port", note, {"sudo ss -ulpn", "then sudo systemctl restart weft"});
     if (text(t, "state") != "up") continue;
     open += (open.empty() ? "" : ", ") + text(t, "local_addr");
     received += number(member(t, "stats"), "packets_recv");
@@ -358,16 +357,12 @@ void check_clock(const DoctorFacts& f, Sheet& s) {
 // ---- names, packets, exposure ---------------------------------------------------------------------------------------
 
 Fixes resolver_fixes(const DoctorFacts& f) {
-  if (f.resolved_runs)
-    return {
-        fmt::format("sudo mkdir -p /etc/systemd/resolved.conf.d && printf "
-                    "'[Resolve]\\nDNS={}\\nDomains=~fips\\n' | sudo tee "
-                    "/etc/systemd/resolved.conf.d/weft.conf && sudo systemctl restart systemd-resolved",
-                    f.dns_at)};
-  return {fmt::format("have the local resolver send names under .fips to {}; dnsmasq: server=/fips/::1#5354",
-                      f.dns_at),
-          "without any local resolver, write the names that are needed into /etc/hosts: weft resolve NAME "
-          "gives the address"};
+  const char* by_hand =
+      f.resolved_runs
+          ? "or by hand: /etc/systemd/resolved.conf.d/weft.conf with [Resolve], DNS={}, Domains=~fips"
+          : "or by hand: have the local resolver send names under .fips to {}; dnsmasq: "
+            "server=/fips/::1#5354";
+  return {"sudo weft-resolver up", fmt::format(fmt::runtime(by_hand), f.dns_at)};
 }
 
 void check_names(const DoctorFacts& f, Sheet& s) {
@@ -377,7 +372,7 @@ void check_names(const DoctorFacts& f, Sheet& s) {
     return s.fail("names",
                   fmt::format("weftd does not answer names on {}: {}", f.dns_at,
                               f.direct_trouble.empty() ? "it said " + f.direct_answer : f.direct_trouble),
-                  {"sudo ss -ulpn 'sport = :5354'", "journalctl -u weftd | grep dns"});
+                  {"sudo ss -ulpn 'sport = :5354'", "journalctl -u weft | grep dns"});
   if (f.system_answer == f.own_address)
     return s.ok("names", "*.fips is answered, and this machine's programs get the answers");
   s.warn("names",
@@ -405,7 +400,8 @@ void check_packet(const DoctorFacts& f, Sheet& s) {
 void check_firewall(const DoctorFacts& f, Sheet& s) {
   if (!runs(f) || !f.tun_wanted) return;
   if (const auto broken = text(f.firewall, "trouble"); !broken.empty())
-    return s.fail("firewall", broken, {"sudo nft list table inet weft", "journalctl -u weftd | grep firewall"});
+    return s.fail("firewall", broken,
+                  {"sudo nft list table inet weft", "journalctl -u weft | grep firewall"});
   const Json sockets = rows(f.listening, "sockets");
   std::string open;
   std::size_t n = 0;

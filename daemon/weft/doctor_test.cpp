@@ -82,14 +82,14 @@ TEST(Doctor, TheDaemonIsDown) {
   f.status = nullptr;
   for (const int error : {ENOENT, ECONNREFUSED}) {
     f.connect_error = error;
-    expect(f, "daemon", Grade::fail, "does not run", "systemctl start weftd");
+    expect(f, "daemon", Grade::fail, "does not run", "systemctl start weft");
   }
 }
 
 TEST(Doctor, AnotherVersionRuns) {
   DoctorFacts f = healthy();
   f.status["version"] = "0.0.9";
-  expect(f, "daemon", Grade::warn, "0.0.9", "systemctl restart weftd");
+  expect(f, "daemon", Grade::warn, "0.0.9", "systemctl restart weft");
 }
 
 TEST(Doctor, TheGroupIsTheCauseAndALoginMayBeToo) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -217,6 +218,8 @@ class Import {
       return bad(fmt::format("cannot set the owner of {}: {}", o_.to, std::strerror(errno)));
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const Plan& p = plans_[i];
+      if (r_.files[i].what == ImportFile::What::replaced)
+        if (const auto kept = set_aside(p.to); !kept) return kept;
       if (r_.files[i].what != ImportFile::What::same) {
         const auto ok =
             io::write_text_file(p.to, p.text, p.mode, o_.force ? io::Replace::allowed : io::Replace::never);
@@ -232,6 +235,16 @@ class Import {
         return bad(
             fmt::format("cannot give {} to {}: {}; run it as root", p.to, o_.user, std::strerror(errno)));
     }
+    return {};
+  }
+
+  /// A key that is replaced must not be lost: what was there gets another name.
+  Result<void, std::string> set_aside(const std::string& path) {
+    std::string to = path + ".old";
+    for (int n = 2; access(to.c_str(), F_OK) == 0; ++n) to = fmt::format("{}.old{}", path, n);
+    if (rename(path.c_str(), to.c_str()) != 0)
+      return bad(fmt::format("cannot set {} aside: {}", path, std::strerror(errno)));
+    r_.warnings.push_back(fmt::format("what was in {} is in {} now", path, to));
     return {};
   }
 
@@ -268,7 +281,7 @@ std::string import_text(const ImportResult& r, const ImportOptions& o) {
   if (!o.dry_run) {
     const bool usual = o.to == "/etc/weft";
     out += fmt::format("\nNext: sudo systemctl disable --now fips && {}\nthen: weft doctor\n",
-                       usual ? std::string("sudo systemctl enable --now weftd")
+                       usual ? std::string("sudo systemctl enable --now weft")
                              : fmt::format("sudo weftd -c {}/weft.yaml", o.to));
   }
   return out;

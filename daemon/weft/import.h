@@ -30,7 +30,8 @@ struct ImportResult {
   bool refused = false;  // something is there already and differs; nothing was written
 };
 
-/// Never replaces a file that differs without `force`, and then writes nothing at all. A second run changes nothing.
+/// Never replaces a file that differs without `force`, and then writes nothing at all; with it, the old file stays beside the
+/// new one. A second run changes nothing.
 /// Errors: a sentence; nothing was written, but for a write that fails midway.
 Result<ImportResult, std::string> import_node(const ImportOptions& o);
 std::string import_text(const ImportResult& r, const ImportOptions& o);

@@ -116,6 +116,9 @@ class Side final : WireSink, TunSink, PuntSink {
   EncryptShard enc;
   DecryptShard dec;
   std::string kept;
+  bool answers_ping = false;
+  std::size_t packets_in = 0;
+  std::vector<Buffer> take_replies() { return std::exchange(replies_, {}); }
 
  private:
   NodeOptions options(config::Config config, std::string deny) const {
@@ -135,7 +138,18 @@ class Side final : WireSink, TunSink, PuntSink {
     for (const Bytes f : frames) wire_.push_back({here, path.to, Buffer(f.begin(), f.end())});
     return {};
   }
-  bool write(const offload::VnetHeader&, std::span<const Bytes>) override { return true; }
+  /// The interface: takes everything, and answers ping when told to.
+  bool write(const offload::VnetHeader&, std::span<const Bytes> pieces) override {
+    constexpr std::size_t kIcmp = 40;
+    Buffer p;
+    for (const Bytes piece : pieces) p.insert(p.end(), piece.begin(), piece.end());
+    ++packets_in;
+    if (!answers_ping || p.size() < kIcmp + 8 || p[6] != 58 || p[kIcmp] != 128) return true;
+    std::swap_ranges(p.begin() + 8, p.begin() + 24, p.begin() + 24);
+    p[kIcmp] = 129;
+    replies_.push_back(std::move(p));
+    return true;
+  }
   bool punt(Punt&& p) override {
     punts_.push_back(std::move(p));
     return true;
@@ -143,6 +157,7 @@ class Side final : WireSink, TunSink, PuntSink {
 
   std::deque<Flight>& wire_;
   std::vector<Punt> punts_;
+  std::vector<Buffer> replies_;
 };
 
 class Pair {
@@ -172,6 +187,7 @@ class Pair {
         if (const auto d = s->node.deadline(); d && *d <= now) s->node.on_deadline(Side::at(now), out);
         if (now >= next_tick_) s->node.on_tick(Side::at(now), 1, 2, 3, 4);
         s->carry_out(now, out);
+        for (auto& reply : s->take_replies()) s->from_tun(now, std::move(reply));
       }
       if (now >= next_tick_) next_tick_ += 1s;
     }

@@ -254,7 +254,7 @@ def doctor_without_a_daemon():
     with new_lab() as lab:
         a = lab.node("a")
         a.write_config()
-        finds(a, "daemon", "fail", "does not run", "systemctl start weftd")
+        finds(a, "daemon", "fail", "does not run", "systemctl start weft")
         busy = a.popen("python3", "-c", "import socket,time; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); "
                                         "s.bind(('0.0.0.0',2121)); print('bound',flush=True); time.sleep(60)")
         assert "bound" in busy.stdout.readline()
@@ -446,6 +446,8 @@ def import_takes_a_node_over():
         with open(f"{new}/hosts") as f:
             assert "# mine" in f.read()
         imports(a, *args, "--force")
+        with open(f"{new}/hosts.old") as f:
+            assert "# mine" in f.read(), "what was replaced is kept"
         os.chown(f"{new}/weft.key", 0, 0)  # this test's daemon runs as root
         # And it runs: the same identity, names and lists.
         log = open(os.path.join(lab.dir, "imported.log"), "w")
