@@ -1,6 +1,5 @@
 #include "weft/commands.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,8 @@
 #include "weft/pages.h"
 #include "weft/ping.h"
 #include "weft/shared.h"
+#include "weft/stats.h"
+#include "weft/top.h"
 #include "weftd/run_dir.h"
 
 namespace weft::cli {
@@ -32,17 +33,10 @@ struct Options {
   std::vector<std::string> addresses;
   std::string what;
   std::vector<std::string> params;
-  std::string metric, window = "10m", granularity = "1s";
-  bool plot = false;
   std::string dir = "/etc/weft";
   bool force = false, to_stdout = false;
   PingOptions ping;
 };
-
-std::size_t columns() {
-  winsize w{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
-}
 
 Page page() {
   const char* no_colour = std::getenv("NO_COLOR");
@@ -158,10 +152,11 @@ class Commands {
     app_.footer("Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status), 4 warnings (doctor).");
     looking();
     acting();
-    asking_for_numbers();
     add_probe(app_, {o_.socket, o_.json, code_});
     add_doctor(app_, {o_.socket, o_.json, code_});
     add_import(app_, {o_.socket, o_.json, code_});
+    add_stats(app_, o_.socket, o_.json, code_);
+    add_top(app_, o_.socket, code_);
   }
 
  private:
@@ -281,30 +276,6 @@ class Commands {
     add(*peer, "list", "Wanted neighbours, linked or not", [this] {
       return print(o_, "show_wanted_peers", nullptr, [](const Json& d) { return page().wanted(d); });
     });
-  }
-
-  void asking_for_numbers() {
-    CLI::App* stats = group("stats", "An hour of seconds, a day of minutes");
-    add(*stats, "list", "What is recorded", [this] {
-      return print(o_, "show_stats_list", nullptr, [](const Json& d) { return page().stats_list(d); });
-    });
-    add(*stats, "peers", "Peers with a record", [this] {
-      return print(o_, "show_stats_peers", nullptr, [](const Json& d) { return page().stats_peers(d); });
-    });
-    add(*stats, "metrics", "All counters, as JSON", [this] {
-      return print(o_, "show_metrics", nullptr, [](const Json& d) { return d.dump(2) + "\n"; });
-    });
-    auto* history = add(*stats, "history", "One metric over time", [this] {
-      Json params = {{"metric", o_.metric}, {"window", o_.window}, {"granularity", o_.granularity}};
-      if (!o_.peer.empty()) params["peer"] = o_.peer;
-      return print(o_, "show_stats_history", params,
-                   [this](const Json& d) { return page().history(d, o_.plot, columns()); });
-    });
-    history->add_option("METRIC", o_.metric, "See stats list")->required();
-    history->add_option("--peer", o_.peer, "Of this peer: npub, or a name");
-    history->add_option("--window", o_.window, "How far back: digits and s, m or h")->capture_default_str();
-    history->add_option("--granularity", o_.granularity, "1s or 1m")->capture_default_str();
-    history->add_flag("--plot", o_.plot, "A line of blocks");
   }
 
   CLI::App& app_;

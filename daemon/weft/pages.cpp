@@ -349,10 +349,18 @@ std::string Page::metrics(const Json& counters, const Json& mmp, const Json& dat
 }
 
 std::string Page::stats_list(const Json& d) const {
-  Table t({{"METRIC"}, {"OF"}, {"UNIT"}});
+  Table t({{"SERIES"}, {"OF"}, {"UNIT"}, {"WHAT"}});
   for (const auto& m : list(d, "metrics"))
-    t.row({text(at(m, "name")), text(at(m, "scope")), text(at(m, "unit"))});
-  return t.text(style, "no metrics");
+    t.row({{text(at(m, "name")), Colour::bold},
+           text(at(m, "scope")),
+           text(at(m, "unit")),
+           text(at(m, "weft", "text"))});
+  for (const auto& m : list(at(d, "weft"), "refusals"))
+    t.row({{text(at(m, "name")), Colour::bold},
+           text(at(m, "scope")),
+           text(at(m, "unit")),
+           text(at(m, "text"))});
+  return t.text(style, "no series");
 }
 
 std::string Page::stats_peers(const Json& d) const {

@@ -6,11 +6,13 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "io/cpu_clock.h"
 #include "io/file.h"
 #include "io/net_monitor.h"
 #include "weftd/control_socket.h"
 #include "weftd/control_thread.h"
 #include "weftd/dns_socket.h"
+#include "weftd/metrics_socket.h"
 #include "weftd/perf_report.h"
 #include "weftd/resolver.h"
 #include "weftd/send_report.h"
@@ -39,14 +41,17 @@ struct ControlThread::Impl {
   // control_services.cpp: what else hangs on the loop
   void open_control_socket();
   void open_dns();
+  void open_metrics();
   void watch_network();
   void on_tick();
+  NodeSample sample() const;
   void check_sleep(Now now);
   void network_changed(Now now, Outbox& out);
   void report_perf();
   void reload();
   void reload_lists(bool even_unchanged);
   ControlSocket::Reply handle_request(std::string_view line);
+  control::ShellView view();
 
   Parts p;
   boost::asio::io_context io{1};
@@ -59,11 +64,13 @@ struct ControlThread::Impl {
   SendReport sends;
   Facts facts;
   DropCounters drops;
+  io::CpuClock cpu{pthread_self()};  // made on the thread that will run
   io::Notifier notifier = io::Notifier::from_environment();
   Watchdog watchdog{notifier, p.workers.threads()};
   std::optional<io::NetMonitor> network;
   std::optional<ControlSocket> socket;
   std::optional<DnsSocket> dns;
+  std::optional<MetricsSocket> metrics;
   std::optional<Instant> armed;
   bool flushing = false;
   bool network_pending = false;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "config/validate.h"
+#include "control/metrics_page.h"
 #include "control/request.h"
 #include "io/clock.h"
 #include "weftd/control_impl.h"
@@ -45,11 +46,24 @@ void ControlThread::Impl::open_control_socket() {
   socket.emplace(io, std::move(*file), drops, [this](std::string_view line) { return handle_request(line); });
 }
 
+control::ShellView ControlThread::Impl::view() {
+  auto v = view_of(facts, p.workers, effects, connected, kernel_drop_events, drops);
+  v.workers = [this] {
+    auto all = p.workers.views();
+    all.insert(all.begin(), control::WorkerView{"control", cpu.used(), 0, 0, 0, 0, false});
+    return all;
+  };
+  v.process = [] {
+    const auto use = io::process_use();
+    return control::ProcessView{use.cpu, use.resident_bytes};
+  };
+  return v;
+}
+
 ControlSocket::Reply ControlThread::Impl::handle_request(std::string_view line) {
   ControlSocket::Reply reply;
   Outbox out;
-  control::Context context{p.node, io::clock_now(), out,
-                           view_of(facts, p.workers, effects, connected, kernel_drop_events, drops)};
+  control::Context context{p.node, io::clock_now(), out, view()};
   reply.line = control::handle_request(line, context);
   if (const auto id = context.followed) {
     reply.more = [this, id = *id, revision = std::uint64_t{0}]() mutable {
@@ -61,6 +75,19 @@ ControlSocket::Reply ControlThread::Impl::handle_request(std::string_view line) 
   flush_inboxes();
   arm();
   return reply;
+}
+
+void ControlThread::Impl::open_metrics() {
+  const auto& m = p.settings.config.weft.metrics;
+  if (!config::metrics_on(m)) return;
+  auto opened = MetricsSocket::open(
+      io, m, [this, most = m.peers] { return control::metrics_page(p.node, io::clock_now(), view(), most); });
+  if (!opened) {
+    facts.troubles.push_back(opened.error());
+    return p.log(Level::warn, "metrics", "{}; going on without", opened.error());
+  }
+  metrics.emplace(std::move(*opened));
+  p.log(Level::info, "metrics", "served at {}", metrics->address());
 }
 
 void ControlThread::Impl::open_dns() {
@@ -116,9 +143,7 @@ void ControlThread::Impl::on_tick() {
   const Now now = io::clock_now();
   Outbox out;
   check_sleep(now);
-  const auto t = p.workers.totals();
-  p.node.on_tick(now, t.received.packets, t.forwarded.packets + t.originated.packets, t.received.bytes,
-                 t.forwarded.bytes + t.originated.bytes);
+  p.node.on_tick(now, sample());
   if (const auto total = p.workers.kernel_drops(); total > kernel_drops) {
     kernel_drops = total;
     ++kernel_drop_events;
@@ -140,6 +165,22 @@ void ControlThread::Impl::on_tick() {
   tick.async_wait([this](const Failed& failed) {
     if (!failed) on_tick();
   });
+}
+
+NodeSample ControlThread::Impl::sample() const {
+  const auto t = p.workers.totals();
+  NodeSample s;
+  s.packets_in = t.received.packets;
+  s.packets_out = t.forwarded.packets + t.originated.packets;
+  s.bytes_in = t.received.bytes;
+  s.bytes_out = t.forwarded.bytes + t.originated.bytes;
+  s.forwarded_packets = t.forwarded.packets;
+  s.forwarded_bytes = t.forwarded.bytes;
+  s.kernel_drops = p.workers.kernel_drops();
+  s.cpu_control = cpu.used();
+  s.cpu_workers = p.workers.cpu_time();
+  for (std::size_t i = 0; i < kDropCount; ++i) s.drops[i] = t.drops[i] + drops.get(static_cast<Drop>(i));
+  return s;
 }
 
 /// Before the node sees a deadline after a sleep, it must hear of the sleep: else it takes silence for death.

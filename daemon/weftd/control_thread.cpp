@@ -173,6 +173,7 @@ void ControlThread::Impl::open() {
   let_signals_in();
   open_control_socket();
   open_dns();
+  open_metrics();
   watch_network();
 }
 
@@ -184,6 +185,7 @@ int ControlThread::Impl::run() {
   io.run();
   socket.reset();
   dns.reset();
+  metrics.reset();
   return result;
 }
 

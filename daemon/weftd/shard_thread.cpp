@@ -21,6 +21,7 @@ void ShardThread::start() {
     pthread_setname_np(pthread_self(), name_.c_str());
     run();
   });
+  cpu_ = io::CpuClock(thread_.native_handle());
 }
 
 void ShardThread::stop() {
@@ -30,6 +31,7 @@ void ShardThread::stop() {
   stop_.store(true, std::memory_order_release);
   waker_.wake();
   thread_.join();
+  cpu_ = {};
 }
 
 void ShardThread::run() {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/cpu_clock.h"
 #include "io/poll_set.h"
 #include "weftd/shard_pump.h"
 #include "weftd/waker.h"
@@ -46,6 +47,8 @@ class ShardThread {
     return answered_.load(std::memory_order_relaxed) == asked_.load(std::memory_order_relaxed);
   }
   const std::string& name() const { return name_; }
+  const std::vector<std::unique_ptr<ShardPump>>& pumps() const { return pumps_; }
+  Duration cpu_time() const { return cpu_.used(); }
 
  private:
   static constexpr unsigned kTagBits = 32;
@@ -67,6 +70,7 @@ class ShardThread {
   std::atomic<std::uint32_t> asked_{0};     // control thread
   std::atomic<std::uint32_t> answered_{0};  // this thread
   std::thread thread_;
+  io::CpuClock cpu_;
 };
 
 }  // namespace weft::daemon

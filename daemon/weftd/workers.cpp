@@ -107,6 +107,32 @@ control::ShardTotals Workers::totals() const {
   return sum;
 }
 
+std::vector<control::WorkerView> Workers::views() const {
+  std::vector<control::WorkerView> out;
+  for (const auto& t : threads_) {
+    control::WorkerView w;
+    w.name = t->name();
+    w.cpu = t->cpu_time();
+    for (const auto& p : t->pumps()) {
+      const ShardStats& s = p->stats();
+      // An encrypt worker's packets come from here, a decrypt worker's from outside.
+      w.packets += s.forwarding.received.packets.get() + s.forwarding.originated.packets.get();
+      w.bytes += s.forwarding.received.bytes.get() + s.forwarding.originated.bytes.get();
+      for (std::size_t i = 0; i < kDropCount; ++i) w.drops += s.drops.get(static_cast<Drop>(i));
+      w.strays += s.strays.get();
+      w.broken = w.broken || p->broken();
+    }
+    out.push_back(std::move(w));
+  }
+  return out;
+}
+
+Duration Workers::cpu_time() const {
+  Duration sum{};
+  for (const auto& t : threads_) sum += t->cpu_time();
+  return sum;
+}
+
 void Workers::add_port_stats(std::size_t port, control::TransportView& view) const {
   for (const auto& t : all_) {
     const auto& s = t->port_stats()[port];

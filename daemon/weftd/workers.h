@@ -44,6 +44,8 @@ class Workers {
   const std::vector<std::unique_ptr<ShardThread>>& threads() const { return threads_; }
   bool broken() const;
   control::ShardTotals totals() const;
+  std::vector<control::WorkerView> views() const;
+  Duration cpu_time() const;
   /// Sums of one port over all threads, into `view`.
   void add_port_stats(std::size_t port, control::TransportView& view) const;
   std::uint64_t kernel_drops() const;

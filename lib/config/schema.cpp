@@ -44,6 +44,21 @@ bool firewall_on(const Config& c) {
   return c.weft.firewall.enabled.value_or(c.has_weft_section || !c.has_file);
 }
 
+bool metrics_on(const MetricsSection& m) { return m.enabled.value_or(m.listen.has_value()); }
+
+std::optional<MetricsListen> parse_metrics_listen(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  MetricsListen out;
+  if (text.starts_with(kUnix)) text.remove_prefix(kUnix.size());
+  if (text.starts_with("/")) {
+    out.path = text;
+    return out;
+  }
+  out.endpoint = Endpoint::parse(text);
+  if (!out.endpoint || out.endpoint->port == 0) return std::nullopt;
+  return out;
+}
+
 std::optional<Level> level_of(std::string_view text) {
   const std::string s = lower(text);
   if (s == "trace") return Level::trace;

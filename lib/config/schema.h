@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/endpoint.h"
 #include "base/log.h"
 
 namespace weft::config {
@@ -287,10 +288,18 @@ struct FirewallSection {
   std::optional<bool> enabled;     // read it with firewall_on()
   std::vector<std::string> allow;  // "tcp/22", "udp/5000-5010"; see parse_port_rule()
 };
-struct MetricsSection {
-  bool enabled = false;
-  std::string listen = "[::1]:9121";  // HTTP, text format for scrapers
+/// Where a scraper finds the counters: exactly one of the two.
+struct MetricsListen {
+  std::optional<Endpoint> endpoint;
+  std::string path;  // of a Unix socket, absolute
 };
+struct MetricsSection {
+  std::optional<bool> enabled;       // read it with metrics_on()
+  std::optional<std::string> listen;  // read it with parse_metrics_listen()
+  bool allow_remote = false;         // any address but loopback takes this
+  std::uint32_t peers = 500;         // with series of their own
+};
+inline constexpr std::string_view kMetricsListen = "[::1]:9121";
 struct WeftSection {
   DataplaneSection dataplane;
   FirewallSection firewall;
@@ -322,6 +331,10 @@ struct PortRule {
   ForwardProto proto = ForwardProto::tcp;
   std::uint16_t first = 0, last = 0;
 };
+/// enabled, or, where that is not said, an address to listen on.
+bool metrics_on(const MetricsSection& m);
+/// "127.0.0.1:9121", "[::1]:9121", "/run/weft/metrics.sock" or "unix:/run/…".
+std::optional<MetricsListen> parse_metrics_listen(std::string_view text);
 std::optional<PortRule> parse_port_rule(std::string_view text);
 
 /// `npub1`, 58 more characters, all of the bech32 set and of one case: what can be said without checking the

@@ -246,8 +246,12 @@ void add_rest(Fields& out, Config& c) {
       .otherwise("true with a weft section or without any file, else false");
   f.row("allow", &c.weft.firewall.allow, "Ports that mesh peers may reach: tcp/22, udp/5000-5010.");
   Section m(out, "weft.metrics");
-  m.row("enabled", &c.weft.metrics.enabled, "Serve counters to a scraper over HTTP.");
-  m.row("listen", &c.weft.metrics.listen, "Address and port for it.");
+  m.row("enabled", &c.weft.metrics.enabled, "Serve counters to a scraper over HTTP, in Prometheus' format.")
+      .otherwise("true where listen is written, else false");
+  m.row("listen", &c.weft.metrics.listen, "Address and port for it, or the path of a Unix socket.")
+      .otherwise(kMetricsListen);
+  m.row("allow_remote", &c.weft.metrics.allow_remote, "Let listen be an address that others can reach.");
+  m.row("peers", &c.weft.metrics.peers, "Peers that get series of their own; 0: none.").in(0, 10'000);
 }
 
 }  // namespace

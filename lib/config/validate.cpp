@@ -119,6 +119,18 @@ void check_nostr(const Config& c, Check& k) {
             fmt::format("with 120 added, less than replay_window_secs ({})", n.replay_window_secs));
 }
 
+void check_metrics(const Config& c, Check& k) {
+  const auto& m = c.weft.metrics;
+  if (!m.listen) return;
+  constexpr auto kAllowed = "127.0.0.1:9121, [::1]:9121, or the path of a Unix socket";
+  const auto at = parse_metrics_listen(*m.listen);
+  if (!at)
+    k.error("weft.metrics.listen", "neither an address with a port nor an absolute path", shown(*m.listen), kAllowed);
+  else if (at->endpoint && !at->endpoint->is_loopback() && !m.allow_remote)
+    k.error("weft.metrics.listen", "others could read who this node talks to; weft.metrics.allow_remote: true allows it",
+            shown(*m.listen), kAllowed);
+}
+
 void check_peers(const Config& c, Check& k) {
   std::map<std::string, std::string> aliases;
   for (const auto& p : c.peers) {
@@ -173,8 +185,6 @@ void check_local(const Config& c, Check& k) {
   for (const auto& rule : c.weft.firewall.allow)
     if (!parse_port_rule(rule))
       k.error("weft.firewall.allow", "not a port rule", shown(rule), "tcp/22, udp/5000-5010");
-  if (c.weft.metrics.enabled && !Endpoint::parse(c.weft.metrics.listen))
-    k.error("weft.metrics.listen", "not an address and port", shown(c.weft.metrics.listen), "[::1]:9121");
 }
 
 void check_transports(const Config& c, Check& k) {
@@ -283,6 +293,7 @@ Complaints validate(Config& config, const Places& places, const NpubCheck& npub_
   check_peers(config, k);
   check_udp(config, k);
   check_local(config, k);
+  check_metrics(config, k);
   check_gateway(config, k);
   return out;
 }

@@ -310,7 +310,7 @@ TEST_F(Keys, HistoryIsAlwaysAsLongAsItsWindow) {
       p.a->data(p.now, "show_stats_history", {{"metric", "peer_count"}, {"window", "9h"}})["values"].size(),
       3600U);
   EXPECT_EQ(p.a->data(p.now, "show_stats_all_history", {{"peer", "bee"}, {"window", "5s"}})["series"].size(),
-            7U);
+            kPeerMetrics);
 }
 
 }  // namespace

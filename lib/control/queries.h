@@ -1,6 +1,7 @@
 /// Every question that changes nothing. Each answers the `data` of its reply; the table in request.cpp names them.
 #pragma once
 
+#include "control/advice.h"
 #include "control/json.h"
 
 namespace weft::control {
@@ -48,11 +49,19 @@ Answer show_stats_history(const View& v, const Params& p);
 Answer show_stats_all_history(const View& v, const Params& p);
 Answer show_stats_peers(const View& v, const Params& p);
 Answer show_stats_history_all_peers(const View& v, const Params& p);
+/// Ours: every series summed up, and thinned to `points` for a curve.
+Answer show_stats_summary(const View& v, const Params& p);
 /// Ours: every refusal by name, with its meaning.
 Answer show_drops(const View& v, const Params& p);
 /// Ours: workers, bursts, stages.
 Answer show_dataplane(const View& v, const Params& p);
 
+// query_top.cpp
+/// Ours, for a live view: `page`, `sort`, `reverse`, `filter`, `offset`, `limit`, `points`, `window` (seconds).
+Answer show_top(const View& v, const Params& p);
+
+/// What is to be said about this node; query_status.cpp.
+Advice advice_of(const View& v);
 /// show_peers' and show_sessions' `mmp`, less what differs between them.
 Json quality_json(const LinkQuality& q, std::string_view mode, const char* index_key);
 

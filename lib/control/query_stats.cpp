@@ -31,6 +31,12 @@ Json series_json(const Series& s) {
           {"values", values_json(s.values)}};
 }
 
+/// Wall time of the last value, so that every value has one.
+Json newest_json(const View& v, Granularity g) {
+  const Instant newest = v.node.history().newest(g);
+  return {{"newest_ms", newest == Instant{} ? Json(nullptr) : Json(v.unix_ms(newest))}};
+}
+
 /// The window as the ring clips it.
 std::uint64_t clipped_seconds(const Series& s) { return s.values.size() * s.granularity_seconds; }
 
@@ -69,16 +75,26 @@ Answer show_metrics(const View& v, const Params&) {
               {"weft", {{"drops", drops_json(v)}}}};
 }
 
-Answer show_stats_list(const View&, const Params&) {
+Answer show_stats_list(const View& v, const Params&) {
   Json metrics = Json::array();
-  for (const auto& m : node_metrics())
-    metrics.push_back({{"name", m.name}, {"scope", "node"}, {"unit", m.unit}});
-  for (const auto& m : peer_metrics())
-    metrics.push_back({{"name", m.name}, {"scope", "peer"}, {"unit", m.unit}});
-  return Json{{"fast_ring_seconds", 3600U},
+  const auto add = [&](const MetricInfo& m, const char* scope) {
+    metrics.push_back({{"name", m.name}, {"scope", scope}, {"unit", m.unit}, {"weft", {{"text", m.text}}}});
+  };
+  for (const auto& m : node_metrics()) add(m, "node");
+  for (const auto& m : peer_metrics()) add(m, "peer");
+  // Every refusal has a series; those that happened are worth a look.
+  Json refusals = Json::array();
+  const auto n = drop_totals(v);
+  for (std::size_t i = 0; i < kDropCount; ++i) {
+    const NodeSeries s(static_cast<Drop>(i));
+    if (n[i] != 0)
+      refusals.push_back({{"name", s.name()}, {"scope", "node"}, {"text", s.text()}, {"unit", s.unit()}});
+  }
+  return Json{{"fast_ring_seconds", kSecondsKept},
               {"metrics", std::move(metrics)},
-              {"peer_retention_seconds", std::chrono::seconds(24h).count()},
-              {"slow_ring_minutes", 1440U}};
+              {"peer_retention_seconds", to_ms(History::kPeerRetention) / 1000},
+              {"slow_ring_minutes", kMinutesKept},
+              {"weft", {{"refusals", std::move(refusals)}}}};
 }
 
 Answer show_stats_history(const View& v, const Params& p) {
@@ -91,15 +107,19 @@ Answer show_stats_history(const View& v, const Params& p) {
   if (!span) return bad(span.error());
   const History& h = v.node.history();
   if (!*peer) {
-    const auto m = parse_node_metric(*metric);
+    const auto m = parse_node_series(*metric);
     if (!m) return bad(m.error());
-    return series_json(h.query(*m, span->window, span->granularity));
+    Json j = series_json(h.query(*m, span->window, span->granularity));
+    j["weft"] = newest_json(v, span->granularity);
+    return j;
   }
   const auto m = parse_peer_metric(*metric);
   if (!m) return bad(m.error());
   const auto s = h.query(**peer, *m, span->window, span->granularity);
   if (!s) return bad("peer not tracked in stats history: " + v.name(**peer));
-  return series_json(*s);
+  Json j = series_json(*s);
+  j["weft"] = newest_json(v, span->granularity);
+  return j;
 }
 
 Answer show_stats_all_history(const View& v, const Params& p) {
@@ -125,9 +145,57 @@ Answer show_stats_all_history(const View& v, const Params& p) {
   Json j = {{"granularity_seconds", seconds_of(span->granularity)},
             {"peer", nullptr},
             {"series", std::move(series)},
+            {"weft", newest_json(v, span->granularity)},
             {"window_seconds", window}};
   if (*peer) j["peer"] = p.text("peer").value_or("");
   return j;
+}
+
+Answer show_stats_summary(const View& v, const Params& p) {
+  constexpr std::uint64_t kPoints = 60, kMostPoints = 1000;
+  const auto peer = peer_of(v, p);
+  if (!peer) return bad(peer.error());
+  const auto window = parse_window(p.text("window").value_or("1h"));
+  if (!window) return bad(window.error());
+  const auto points = static_cast<std::size_t>(std::min(p.number("points").value_or(kPoints), kMostPoints));
+  const auto grain = *window > std::chrono::seconds(kSecondsKept) ? Granularity::minute : Granularity::second;
+  Json rows = Json::array();
+  std::uint64_t reach = 0;
+  const auto add = [&](const Series& s, const std::vector<double>& newest) {
+    reach = clipped_seconds(s);
+    double lo = kNoValue, hi = kNoValue, sum = 0;
+    std::size_t known = 0;
+    for (const double x : s.values) {
+      if (!std::isfinite(x)) continue;
+      lo = known == 0 ? x : std::min(lo, x);
+      hi = known == 0 ? x : std::max(hi, x);
+      sum += x;
+      ++known;
+    }
+    rows.push_back({{"max", number(hi)},
+                    {"mean", known == 0 ? Json(nullptr) : Json(sum / static_cast<double>(known))},
+                    {"metric", s.metric},
+                    {"min", number(lo)},
+                    {"now", newest.empty() ? Json(nullptr) : number(newest[0])},
+                    {"unit", s.unit},
+                    {"values", values_json(thinned(s.values, points))}});
+  };
+  const History& h = v.node.history();
+  if (*peer) {
+    for (std::size_t i = 0; i < kPeerMetrics; ++i) {
+      const auto m = static_cast<PeerMetric>(i);
+      const auto now = h.query(**peer, m, 1s, Granularity::second);
+      if (const auto s = h.query(**peer, m, *window, grain)) add(*s, now->values);
+    }
+  } else {
+    for (std::size_t i = 0; i < kNodeMetrics; ++i) {
+      const auto m = static_cast<NodeMetric>(i);
+      add(h.query(m, *window, grain), h.recent(m, 1));
+    }
+  }
+  return Json{{"peer", *peer ? Json(v.name(**peer)) : Json(nullptr)},
+              {"series", std::move(rows)},
+              {"window_seconds", reach}};
 }
 
 Answer show_stats_peers(const View& v, const Params&) {

@@ -130,7 +130,7 @@ Situation situation_of(const View& v) {
 }
 
 Json weft_json(const View& v) {
-  const Advice a = advise(situation_of(v));
+  const Advice a = advice_of(v);
   Json refusals = Json::array();
   for (const auto& r : v.node.links().refusals()) refusals.push_back(refusal_text(v, r));
   return {{"aead", v.shell.aead},
@@ -149,6 +149,8 @@ Json weft_json(const View& v) {
 }
 
 }  // namespace
+
+Advice advice_of(const View& v) { return advise(situation_of(v)); }
 
 Answer show_status(const View& v, const Params&) {
   const Node& n = v.node;

@@ -185,7 +185,7 @@ class Pair {
       for (Side* s : {a.get(), b.get()}) {
         Outbox out;
         if (const auto d = s->node.deadline(); d && *d <= now) s->node.on_deadline(Side::at(now), out);
-        if (now >= next_tick_) s->node.on_tick(Side::at(now), 1, 2, 3, 4);
+        if (now >= next_tick_) s->node.on_tick(Side::at(now), {});
         s->carry_out(now, out);
         for (auto& reply : s->take_replies()) s->from_tun(now, std::move(reply));
       }

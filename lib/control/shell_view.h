@@ -10,6 +10,7 @@
 
 #include "base/drop.h"
 #include "base/ids.h"
+#include "base/time.h"
 #include "dataplane/shard_stats.h"
 
 namespace weft::control {
@@ -85,6 +86,19 @@ struct ListeningSocket {
   bool wildcard_bind = false;
 };
 
+/// One worker, or the control thread.
+struct WorkerView {
+  std::string name;
+  Duration cpu{};  // used so far
+  std::uint64_t packets = 0, bytes = 0, drops = 0, strays = 0;
+  bool broken = false;
+};
+
+struct ProcessView {
+  Duration cpu{};  // user and system, all threads
+  std::uint64_t resident_bytes = 0;
+};
+
 enum class TunState : std::uint8_t { disabled, configured, active, failed };
 
 struct ShellView {
@@ -119,6 +133,9 @@ struct ShellView {
 
   /// Sentences about what does not work on this side and is known for certain, newest last.
   std::vector<std::string> troubles;
+  /// A system call each, so it is called only when asked for; may be empty.
+  std::function<std::vector<WorkerView>()> workers;
+  std::function<ProcessView()> process;
   /// Walks /proc, so it is called only when asked for; may be empty.
   std::function<std::vector<ListeningSocket>()> listening_sockets;
 };

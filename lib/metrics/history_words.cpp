@@ -8,26 +8,39 @@ namespace weft {
 namespace {
 
 constexpr std::array<MetricInfo, kNodeMetrics> kNode{{
-    {"mesh_size", "nodes", Fold::last, false},
-    {"tree_depth", "hops", Fold::last, false},
-    {"peer_count", "peers", Fold::last, false},
-    {"parent_switches", "events/s", Fold::sum, true},
-    {"bytes_in", "bytes/s", Fold::mean, true},
-    {"bytes_out", "bytes/s", Fold::mean, true},
-    {"packets_in", "packets/s", Fold::mean, true},
-    {"packets_out", "packets/s", Fold::mean, true},
-    {"loss_rate", "fraction", Fold::mean, false},
-    {"active_sessions", "sessions", Fold::last, false},
+    {"mesh_size", "nodes", Fold::last, false, "Nodes in the mesh, estimated"},
+    {"tree_depth", "hops", Fold::last, false, "Hops to the root of the tree"},
+    {"peer_count", "peers", Fold::last, false, "Linked neighbours"},
+    {"parent_switches", "events/s", Fold::sum, true, "Changes of the parent in the tree"},
+    {"bytes_in", "bytes/s", Fold::mean, true, "Mesh datagrams received from neighbours"},
+    {"bytes_out", "bytes/s", Fold::mean, true, "Mesh datagrams sent or passed on to neighbours"},
+    {"packets_in", "packets/s", Fold::mean, true, "Mesh datagrams received from neighbours"},
+    {"packets_out", "packets/s", Fold::mean, true, "Mesh datagrams sent or passed on to neighbours"},
+    {"loss_rate", "fraction", Fold::mean, false, "Loss towards neighbours, their mean"},
+    {"active_sessions", "sessions", Fold::last, false, "End-to-end sessions"},
+    {"mean_srtt_ms", "ms", Fold::mean, false, "Round trip to neighbours, their mean"},
+    {"mean_etx", "ratio", Fold::mean, false, "Expected transmissions to neighbours, their mean"},
+    {"link_bytes_in", "bytes/s", Fold::mean, true, "Frames from all neighbours, control messages included"},
+    {"link_bytes_out", "bytes/s", Fold::mean, true, "Frames to all neighbours, control messages included"},
+    {"forwarded_bytes", "bytes/s", Fold::mean, true, "Passed on for others"},
+    {"forwarded_packets", "packets/s", Fold::mean, true, "Passed on for others"},
+    {"drops", "events/s", Fold::sum, true, "Refused or dropped, all causes"},
+    {"kernel_drops", "events/s", Fold::sum, true, "Datagrams that the kernel dropped: socket buffer full"},
+    {"cpu_control", "cores", Fold::mean, true, "Processor time of the control thread"},
+    {"cpu_workers", "cores", Fold::mean, true, "Processor time of the threads that move packets"},
 }};
 constexpr std::array<MetricInfo, kPeerMetrics> kPeer{{
-    {"srtt_ms", "ms", Fold::mean, false},
-    {"loss_rate", "fraction", Fold::mean, false},
-    {"bytes_in", "bytes/s", Fold::mean, true},
-    {"bytes_out", "bytes/s", Fold::mean, true},
-    {"packets_in", "packets/s", Fold::mean, true},
-    {"packets_out", "packets/s", Fold::mean, true},
-    {"ecn_ce", "events/s", Fold::sum, true},
+    {"srtt_ms", "ms", Fold::mean, false, "Round trip, smoothed"},
+    {"loss_rate", "fraction", Fold::mean, false, "Loss towards it"},
+    {"bytes_in", "bytes/s", Fold::mean, true, "Received from it, headers included"},
+    {"bytes_out", "bytes/s", Fold::mean, true, "Sent to it, headers included"},
+    {"packets_in", "packets/s", Fold::mean, true, "Frames received from it"},
+    {"packets_out", "packets/s", Fold::mean, true, "Frames sent to it"},
+    {"ecn_ce", "events/s", Fold::sum, true, "Frames with a congestion mark from it"},
+    {"etx", "ratio", Fold::mean, false, "Expected transmissions until one arrives"},
+    {"cost", "cost", Fold::mean, false, "What the tree reckons for this link"},
 }};
+constexpr std::string_view kDropPrefix = "drop_";
 
 template <class M>
 Result<M, std::string> find(std::span<const MetricInfo> in, std::string_view name,
@@ -49,8 +62,25 @@ std::string_view last_character(std::string_view text) {
 std::span<const MetricInfo, kNodeMetrics> node_metrics() { return kNode; }
 std::span<const MetricInfo, kPeerMetrics> peer_metrics() { return kPeer; }
 
-Result<NodeMetric, std::string> parse_node_metric(std::string_view name) {
-  return find<NodeMetric>(kNode, name, "unknown metric: ");
+std::string NodeSeries::name() const {
+  if (column_ < kNodeMetrics) return std::string(kNode[column_].name);
+  return std::string(kDropPrefix) + std::string(name_of(static_cast<Drop>(column_ - kNodeMetrics)));
+}
+std::string_view NodeSeries::unit() const {
+  return column_ < kNodeMetrics ? kNode[column_].unit : "events/s";
+}
+std::string_view NodeSeries::text() const {
+  return column_ < kNodeMetrics ? kNode[column_].text : text_of(static_cast<Drop>(column_ - kNodeMetrics));
+}
+
+Result<NodeSeries, std::string> parse_node_series(std::string_view name) {
+  if (name.starts_with(kDropPrefix))
+    for (std::size_t i = 0; i < kDropCount; ++i)
+      if (name.substr(kDropPrefix.size()) == name_of(static_cast<Drop>(i)))
+        return NodeSeries(static_cast<Drop>(i));
+  const auto m = find<NodeMetric>(kNode, name, "unknown metric: ");
+  if (!m) return bad(m.error());
+  return NodeSeries(*m);
 }
 Result<PeerMetric, std::string> parse_peer_metric(std::string_view name) {
   return find<PeerMetric>(kPeer, name, "unknown peer metric: ");

@@ -321,36 +321,42 @@ void Node::on_deadline(Now now, Outbox& out) {
   probe_flow_.on_deadline(now, out);
 }
 
-void Node::on_tick(Now now, std::uint64_t packets_in, std::uint64_t packets_out, std::uint64_t bytes_in,
-                   std::uint64_t bytes_out) {
-  NodeSample s;
+void Node::on_tick(Now now, NodeSample s) {
   if (const auto n = bloom_.mesh_size()) s.mesh_size = static_cast<double>(*n);
   s.tree_depth = static_cast<double>(tree_.path().size() - 1);
   s.peer_count = static_cast<double>(links_.peers().size());
   s.active_sessions = static_cast<double>(sessions_.size());
   s.parent_switches = parent_switches();
-  s.packets_in = packets_in;
-  s.packets_out = packets_out;
-  s.bytes_in = bytes_in;
-  s.bytes_out = bytes_out;
+  for (std::size_t i = 0; i < kDropCount; ++i) s.drops[i] += drops_.get(static_cast<Drop>(i));
   std::vector<PeerSample> peers;
-  double loss = 0;
+  peers.reserve(links_.peers().size());
+  double loss = 0, etx = 0, srtt = 0;
+  std::size_t measured = 0, timed = 0;
   for (const auto& [addr, peer] : links_.peers()) {
     PeerSample p;
     p.peer = addr;
     if (const LinkQuality* q = reports_.quality(peer.link)) {
       p.srtt_ms = q->srtt_ms();
       p.loss_rate = q->loss();
+      p.etx = q->etx();
+      if (p.srtt_ms) p.cost = q->cost();
+      ++measured;
       loss += q->loss();
+      etx += q->etx();
+      if (p.srtt_ms) ++timed, srtt += *p.srtt_ms;
     }
     p.bytes_in = peer.stats->bytes_recv.get();
     p.bytes_out = peer.stats->bytes_sent.get();
     p.packets_in = peer.stats->frames_recv.get();
     p.packets_out = peer.stats->frames_sent.get();
     p.ecn_ce = peer.stats->ce_recv.get();
+    s.link_bytes_in += p.bytes_in;
+    s.link_bytes_out += p.bytes_out;
     peers.push_back(p);
   }
   if (!peers.empty()) s.loss_rate = loss / static_cast<double>(peers.size());
+  if (measured > 0) s.mean_etx = etx / static_cast<double>(measured);
+  if (timed > 0) s.mean_srtt_ms = srtt / static_cast<double>(timed);
   history_.tick(now.mono, s, peers);
 }
 

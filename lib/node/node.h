@@ -40,8 +40,9 @@ class Node {
   void on_transports(Now now, std::vector<link::Transport> transports, Outbox& out);
   std::optional<Instant> deadline() const;
   void on_deadline(Now now, Outbox& out);
-  /// Totals of the packet path, once a second, for the history rings; the shell adds up its workers.
-  void on_tick(Now now, std::uint64_t packets_in, std::uint64_t packets_out, std::uint64_t bytes_in, std::uint64_t bytes_out);
+  /// Once a second, for the history. In `totals` are the shell's: traffic, refusals and processor time of its workers,
+  /// added up; the node adds its own and fills in the gauges.
+  void on_tick(Now now, NodeSample totals);
 
   // ---- names and lists ---------------------------------------------------------------------------------------------
 

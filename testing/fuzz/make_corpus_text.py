@@ -58,8 +58,9 @@ def dns():
 def control():
     for command in ("acl", "bloom", "cache", "connections", "dataplane", "drops", "identity_cache", "links", "listening_sockets",
                     "metrics", "mmp", "native_flows", "peers", "refusals", "routes", "routing", "sessions", "stats_list",
-                    "stats_peers", "status", "transports", "tree", "wanted_peers"):
+                    "stats_peers", "status", "top", "transports", "tree", "wanted_peers"):
         put("control", f"show_{command}", f'{{"command":"show_{command}","params":{{"limit":3}}}}')
+    put("control", "show_stats_summary", '{"command":"show_stats_summary","params":{"window":"5m","points":9}}')
     for command in ("show_stats_history", "show_stats_all_history", "show_stats_history_all_peers"):
         put("control", command, f'{{"command":"{command}","params":{{"metric":"bytes_in","window":"5m","granularity":"1m","peer":"{NPUB}"}}}}')
     put("control", "connect", f'{{"command":"connect","params":{{"npub":"{NPUB}","address":"192.0.2.1:2121","transport":"udp"}}}}')

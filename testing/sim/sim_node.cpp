@@ -184,16 +184,16 @@ void SimNode::prime(const PublicKey& key) {
 }
 
 void SimNode::tick() {
-  std::uint64_t in = 0, out = 0, in_bytes = 0, out_bytes = 0;
+  NodeSample s;
   for (const auto& w : decrypt_) {
-    in += w.shard->stats().forwarding.delivered.packets.get();
-    in_bytes += w.shard->stats().forwarding.delivered.bytes.get();
+    s.packets_in += w.shard->stats().forwarding.delivered.packets.get();
+    s.bytes_in += w.shard->stats().forwarding.delivered.bytes.get();
   }
   for (const auto& w : encrypt_) {
-    out += w.shard->stats().forwarding.originated.packets.get();
-    out_bytes += w.shard->stats().forwarding.originated.bytes.get();
+    s.packets_out += w.shard->stats().forwarding.originated.packets.get();
+    s.bytes_out += w.shard->stats().forwarding.originated.bytes.get();
   }
-  node_->on_tick(net_.clock(), in, out, in_bytes, out_bytes);
+  node_->on_tick(net_.clock(), s);
   guarded_after(1s, [this] { tick(); });
 }
 
