@@ -29,6 +29,9 @@ try:
     import pyte
 except ImportError:
     pyte = None
+    # The emulator is a package of the system, and so is the interpreter that finds it.
+    if os.path.exists("/usr/bin/python3") and os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3"):
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
 
 
 def find_weft():
@@ -190,7 +193,7 @@ def live_view_at_two_sizes_with_every_page():
         for columns, rows in ((80, 24), (200, 60)):
             with top(a, columns=columns, rows=rows) as t:
                 t.shows(r"^linked: 1 peer")
-                t.shows(r"node-b +(parent|child)? +\d")
+                t.shows(r"node-b .*\d ms")
                 assert ("ADDRESS" in t.text()) == (columns == 200), t.text()
                 for key, page in (("2", r"root .*, depth \d"), ("3", r"established"), ("4", r"bytes_out"), ("5", r"weft-(work|dec)-0"),
                                   ("6", r"handshake")):
