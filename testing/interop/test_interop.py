@@ -12,6 +12,7 @@ from harness import Skip, main, test  # noqa: E402
 from lab import FIVE, Kind, Lab, find_weftd, tcp_mbit, wait_for  # noqa: E402
 
 FIPS = os.environ.get("FIPS", "")
+FIPSTOP = os.environ.get("FIPSTOP", os.path.join(os.path.dirname(FIPS), "fipstop") if FIPS else "")
 FIPSCTL = os.environ.get("FIPSCTL", os.path.join(os.path.dirname(FIPS), "fipsctl") if FIPS else "")
 
 
@@ -289,6 +290,28 @@ def a_file_of_the_reference_runs_unchanged():
         a, b = lab.nodes["a"], lab.nodes["b"]
         reaches(a, b)
         assert a.ask("show_status")["tun_name"] == "fips0"
+
+
+@test
+def reference_monitor_shows_every_tab_of_a_weft_node():
+    if not FIPSTOP or not os.access(FIPSTOP, os.X_OK):
+        raise Skip("no terminal monitor of the reference: set FIPSTOP")
+    import test_watching
+    if test_watching.pyte is None:
+        raise Skip("no terminal emulator: apt install python3-pyte")
+    with mesh(dict(zip("ab", "ww")), ["ab"]) as lab:
+        start(lab)
+        a, b = lab.nodes["a"], lab.nodes["b"]
+        reaches(a, b)
+        with test_watching.Terminal([FIPSTOP, "-s", a.socket_path, "-r", "1"], columns=110, rows=36) as t:
+            for tab in (r"state: running +tun: active", r"node-b .*udp/10\.77\.1\.2:2121", r"udp 0\.0\.0\.0:2121 +up",
+                        r"node-b .*established", r"Depth: \d", r"Sequence +: \d", r"node-b +srtt: \d", r"Coord Cache +: \d",
+                        r"mesh_size +\[nodes\] +min 2\.00"):
+                t.shows(tab, 10)
+                t.key("\t")
+            t.key("q")
+            assert t.end() == 0
+        return os.path.basename(FIPSTOP)
 
 
 def missing_keys(theirs, ours, at=""):

@@ -29,9 +29,6 @@ try:
     import pyte
 except ImportError:
     pyte = None
-    # The emulator is a package of the system, and so is the interpreter that finds it.
-    if os.path.exists("/usr/bin/python3") and os.path.realpath(sys.executable) != os.path.realpath("/usr/bin/python3"):
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
 
 
 def find_weft():
@@ -430,6 +427,9 @@ def status_and_live_view_cost_the_daemon_little():
 
 
 if __name__ == "__main__":
+    system = "/usr/bin/python3"  # the emulator is a package of the system, and so is the interpreter that finds it
+    if pyte is None and os.path.exists(system) and os.path.realpath(sys.executable) != os.path.realpath(system):
+        os.execv(system, [system, "-B", *sys.argv])
     if os.geteuid() != 0 or not os.path.exists("/dev/net/tun"):
         print("skipped: needs root and /dev/net/tun")
         sys.exit(0)
