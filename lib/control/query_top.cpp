@@ -233,7 +233,7 @@ Json sessions_page(const View& v, const Wish& w) {
       e.key = count([](const SessionStats& x) -> const auto& { return x.bytes_sent; });
     else if (w.sort == "idle") e.key = -static_cast<double>(v.age_ms(s.last_activity));
     else if (w.sort == "up") e.key = static_cast<double>(v.age_ms(s.created));
-    else if (w.sort == "state") e.text = s.state == session::State::established ? "z" : "a";
+    else if (w.sort == "state") e.text = std::string(s.state == session::State::established ? "z" : "a");
     entries.push_back(std::move(e));
   });
   const auto make = [&](const Entry<session::View>& e) {
