@@ -11,6 +11,7 @@
 #include "io/rng_os.h"
 #include "weft/client.h"
 #include "weft/config_reference.h"
+#include "weft/guard_commands.h"
 #include "weft/keygen.h"
 #include "weft/pages.h"
 #include "weft/ping.h"
@@ -157,6 +158,7 @@ class Commands {
     add_import(app_, {o_.socket, o_.json, code_});
     add_stats(app_, o_.socket, o_.json, code_);
     add_top(app_, o_.socket, code_);
+    add_guard_commands(app_, o_.socket, o_.json, code_);
   }
 
  private:
@@ -192,7 +194,6 @@ class Commands {
     table("cache", "Coordinates known of other nodes", "show_cache", &Page::cache, {{"limit", kRowsAsked}});
     table("bloom", "What peers say they can reach", "show_bloom", &Page::bloom);
     table("transports", "What carries links, and its traffic", "show_transports", &Page::transports);
-    table("acl", "The peer access lists", "show_acl", &Page::acl);
     table("refusals", "Handshakes that were turned away here, and by which rule", "show_refusals",
           &Page::refusals);
     auto* drops = add(app_, "drops", "What was refused or dropped, by cause", [this] {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "weft/guard_pages.h"
+
 namespace weft::cli {
 namespace {
 
@@ -71,6 +73,7 @@ std::string Page::status(const Json& d) const {
                           text(at(d, "tun_state")), text(at(d, "effective_ipv6_mtu"))));
   out += line("names", at(w, "dns").is_string() ? "*.fips answered on " + text(at(w, "dns"))
                                                 : std::string("no DNS responder"));
+  out += line("firewall", reachable_text(w, at(d, "tun_state") == Json("active")));
   out += line("daemon", fmt::format("{} {}, pid {}, up {}", text(at(d, "version")), text(at(d, "state")),
                                     text(at(d, "pid")), age_text(integer(at(d, "uptime_secs")))));
   if (!truth(at(d, "persistent")))

@@ -103,11 +103,10 @@ void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<Ud
     log.always(Level::info, "default " + line);
   for (const auto& k : config::inert_keys(s.config, s.places))
     log.always(Level::info, fmt::format("{}: no effect ({})", k.key, k.why));
-  if (config::firewall_on(s.config))
-    log.always(
-        Level::warn,
-        "the mesh-side firewall is not part of this build: mesh peers reach every port that listens on "
-        "the mesh address or on ::");
+  if (mesh != nullptr && config::firewall_on(s.config))
+    log.always(Level::info, "firewall on: from the mesh only ping comes in, and what weft.firewall.allow and weft allow open");
+  else if (mesh != nullptr)
+    log.always(Level::warn, "firewall off: every node of the mesh reaches every port that listens on :: or the mesh address");
 }
 
 /// Before there are other threads: they inherit what is left.
@@ -142,8 +141,13 @@ int run_app(const CommandLine& command_line) {
   const auto counts = worker_counts(config);
   auto ports = open_udp_ports(config, counts.decrypt, settings->warnings);
   if (const auto trouble = no_port_trouble(ports); !trouble.empty()) return fail(trouble);
+  std::optional<Firewall> firewall;  // goes after the interface, as it came before it
   std::optional<MeshInterface> mesh;
   if (config.tun.enabled) {
+    firewall.emplace(config.tun.name, settings->kept_firewall_file);
+    firewall->read_kept(settings->warnings);
+    const auto wanted = Firewall::wanted_by(config, settings->places);
+    if (const auto done = firewall->apply(wanted, {}, started.unix_ms / 1000); !done) return fail(done.error());
     auto opened = open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt,
                                  config.weft.dataplane.offload, settings->warnings);
     if (!opened) return fail(opened.error());
@@ -162,7 +166,7 @@ int run_app(const CommandLine& command_line) {
     Node node(node_options(*settings, ports, counts, log), chosen->identity.clone(), rng, log, started);
     // Not destroyed while the system's resolver holds its thread: nothing but memory hangs on it then.
     auto control = std::make_unique<ControlThread>(
-        ControlThread::Parts{node, workers, ports, interface, *settings, *chosen,
+        ControlThread::Parts{node, workers, ports, interface, firewall ? &*firewall : nullptr, *settings, *chosen,
                              descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt),
                              command_line.config_file, started, log});
     control->open();
@@ -178,6 +182,7 @@ int run_app(const CommandLine& command_line) {
     log.always(Level::info, "stopped");
   }
   mesh.reset();
+  firewall.reset();
   if (hangs) std::_Exit(code);
   return code;
 }

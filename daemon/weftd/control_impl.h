@@ -13,6 +13,7 @@
 #include "weftd/control_thread.h"
 #include "weftd/dns_socket.h"
 #include "weftd/metrics_socket.h"
+#include "weftd/dns_tcp.h"
 #include "weftd/perf_report.h"
 #include "weftd/resolver.h"
 #include "weftd/send_report.h"
@@ -20,7 +21,7 @@
 
 namespace weft::daemon {
 
-struct ControlThread::Impl {
+struct ControlThread::Impl : control::ShellActions {
   explicit Impl(Parts parts);
 
   // control_thread.cpp: the loop
@@ -49,7 +50,15 @@ struct ControlThread::Impl {
   void network_changed(Now now, Outbox& out);
   void report_perf();
   void reload();
-  void reload_lists(bool even_unchanged);
+  /// Errors: a sentence; what was read before stays in force.
+  Result<void, std::string> read_lists(bool even_unchanged);
+  std::string read_hosts();
+  std::string read_peer_lists();
+  bool lists_at_rest(const std::array<io::FileStamp, 3>& fresh) const;
+  void open_firewall();
+  void refresh_firewall();
+  Result<Changed, std::string> change_firewall(const firewall::Entry& e) override;
+  Result<void, std::string> reload_lists() override;
   ControlSocket::Reply handle_request(std::string_view line);
   control::ShellView view();
 
@@ -71,6 +80,7 @@ struct ControlThread::Impl {
   std::optional<ControlSocket> socket;
   std::optional<DnsSocket> dns;
   std::optional<MetricsSocket> metrics;
+  std::optional<DnsTcp> dns_tcp;
   std::optional<Instant> armed;
   bool flushing = false;
   bool network_pending = false;

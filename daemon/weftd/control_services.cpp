@@ -1,13 +1,17 @@
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "acl/acl.h"
 #include "config/validate.h"
 #include "control/metrics_page.h"
 #include "control/request.h"
 #include "io/clock.h"
+#include "names/hosts.h"
 #include "weftd/control_impl.h"
 
 namespace weft::daemon {
@@ -17,8 +21,9 @@ using Failed = boost::system::error_code;
 using boost::asio::posix::descriptor_base;
 
 constexpr auto kTick = std::chrono::seconds(1);
-constexpr std::uint64_t kListsEvery = 2;  // ticks
 constexpr Duration kPerfEvery = 5s;
+constexpr std::int64_t kListRestNs = 500'000'000;
+constexpr std::string_view kStays = "; what was read before stays in force";
 /// Changes come in bursts, and an address is not usable at its first mention.
 constexpr auto kNetworkQuiet = std::chrono::milliseconds(300);
 constexpr Duration kSleptAtLeast = 5s;
@@ -63,7 +68,7 @@ control::ShellView ControlThread::Impl::view() {
 ControlSocket::Reply ControlThread::Impl::handle_request(std::string_view line) {
   ControlSocket::Reply reply;
   Outbox out;
-  control::Context context{p.node, io::clock_now(), out, view()};
+  control::Context context{p.node, io::clock_now(), out, view(), {}, this};
   reply.line = control::handle_request(line, context);
   if (const auto id = context.followed) {
     reply.more = [this, id = *id, revision = std::uint64_t{0}]() mutable {
@@ -94,10 +99,11 @@ void ControlThread::Impl::open_dns() {
   const auto& c = p.settings.config.dns;
   if (!c.enabled) return;
   const unsigned mesh = p.mesh != nullptr ? p.mesh->device.index() : 0;
-  auto opened = DnsSocket::open(io, c, mesh, drops, [this](Bytes query) {
+  const auto answer = [this](Bytes query) {
     auto reply = p.node.on_dns(io::clock_now(), query);
     return reply ? std::move(reply->bytes) : Buffer{};
-  });
+  };
+  auto opened = DnsSocket::open(io, c, mesh, drops, answer);
   if (!opened) {
     facts.dns_trouble = opened.error();
     facts.troubles.push_back(opened.error());
@@ -105,6 +111,9 @@ void ControlThread::Impl::open_dns() {
   }
   dns.emplace(std::move(*opened));
   facts.dns_addr = dns->address();
+  auto tcp = DnsTcp::open(io, c, p.node.identity().mesh_addr(), drops, answer);
+  if (tcp) dns_tcp.emplace(std::move(*tcp));
+  else p.log(Level::warn, "dns", "{}; names are answered over UDP only", tcp.error());
 }
 
 void ControlThread::Impl::watch_network() {
@@ -153,7 +162,9 @@ void ControlThread::Impl::on_tick() {
   connected.on_tick(now.mono);
   sends.look(now.mono, p.workers, connected.without_offload());
   flush_inboxes();
-  if (++ticks % kListsEvery == 0) reload_lists(false);
+  ++ticks;
+  if (const auto read = read_lists(false); !read) p.log(Level::warn, "reload", "{}", read.error());
+  refresh_firewall();
   report_perf();
   p.log.tick();
   if (const auto stuck = watchdog.tick(); !stuck.empty())
@@ -215,25 +226,101 @@ void ControlThread::Impl::report_perf() {
 
 // ---- reloads ----------------------------------------------------------------------------------------------------------
 
-void ControlThread::Impl::reload_lists(bool even_unchanged) {
-  const std::array<std::string, 3> files{p.settings.hosts_file, p.settings.allow_file, p.settings.deny_file};
-  std::array<io::FileStamp, 3> fresh;
-  for (std::size_t i = 0; i < files.size(); ++i) fresh[i] = io::file_stamp(files[i]);
-  if (fresh == stamps && !even_unchanged) return;
-  stamps = fresh;
-  std::array<std::string, 3> text;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::optional<std::string> trouble;
-    text[i] = read_side_file(files[i], &trouble);
-    if (trouble) return p.log(Level::warn, "reload", "{}; what was read before stays in force", *trouble);
-  }
-  const Now now = io::clock_now();
-  p.node.set_hosts(now, text[0]);
-  p.node.set_acl(now, text[1], text[2]);
-  p.log(Level::info, "reload", "hosts and peer lists read again");
+/// A file that is being written looks changed twice: it is read when it has come to rest.
+bool ControlThread::Impl::lists_at_rest(const std::array<io::FileStamp, 3>& fresh) const {
+  const std::int64_t now_ns = io::clock_now().unix_ms * 1'000'000;
+  return std::ranges::none_of(fresh, [&](const io::FileStamp& f) {
+    return f.exists && f.mtime_ns <= now_ns && now_ns - f.mtime_ns < kListRestNs;
+  });
 }
 
-/// Peers, names, lists and the log level; everything else takes a restart. A wrong file changes nothing.
+/// What is wrong with the file, which then counts for nothing; empty: it is in force.
+std::string ControlThread::Impl::read_hosts() {
+  const std::string& file = p.settings.hosts_file;
+  std::optional<std::string> trouble;
+  const auto text = read_side_file(file, &trouble);
+  if (trouble) return *trouble;
+  const auto parsed = names::parse_hosts(text);
+  if (!parsed.warnings.empty())
+    return fmt::format("{}:{}: {}", file, parsed.warnings.front().line, parsed.warnings.front().text);
+  p.node.set_hosts(io::clock_now(), text);
+  return {};
+}
+
+std::string ControlThread::Impl::read_peer_lists() {
+  std::optional<std::string> trouble;
+  const auto allow = read_side_file(p.settings.allow_file, &trouble);
+  const auto deny = trouble ? std::string() : read_side_file(p.settings.deny_file, &trouble);
+  if (trouble) return *trouble;
+  if (const auto line = acl::first_malformed(allow, deny))
+    return fmt::format("{}:{}: {}", line->file == "peers.allow" ? p.settings.allow_file : p.settings.deny_file,
+                       line->line, line->text);
+  p.node.set_acl(io::clock_now(), allow, deny);
+  return {};
+}
+
+Result<void, std::string> ControlThread::Impl::read_lists(bool even_unchanged) {
+  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file, &p.settings.deny_file};
+  std::array<io::FileStamp, 3> fresh;
+  for (std::size_t i = 0; i < files.size(); ++i) fresh[i] = io::file_stamp(*files[i]);
+  if (!even_unchanged && (fresh == stamps || !lists_at_rest(fresh))) return {};
+  // Apart from each other, so that a mistake among the names does not hold up a refusal.
+  if (even_unchanged || fresh[0] != stamps[0]) facts.hosts_trouble = read_hosts();
+  if (even_unchanged || fresh[1] != stamps[1] || fresh[2] != stamps[2]) facts.acl_trouble = read_peer_lists();
+  stamps = fresh;
+  refresh_firewall();
+  std::string wrong;
+  for (auto* trouble : {&facts.hosts_trouble, &facts.acl_trouble}) {
+    if (trouble->empty()) continue;
+    if (!trouble->ends_with(kStays)) *trouble += kStays;
+    wrong += (wrong.empty() ? "" : "\n") + *trouble;
+  }
+  if (!wrong.empty()) return bad(wrong);
+  p.log(Level::info, "reload", "hosts and peer lists read again");
+  return {};
+}
+
+Result<void, std::string> ControlThread::Impl::reload_lists() { return read_lists(true); }
+
+// ---- the firewall -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+Firewall::KeyOf key_of(const Node& node) {
+  return [&node](std::string_view who) -> std::optional<PublicKey> {
+    const auto key = node.find_key(who);
+    return key ? std::optional(*key) : std::nullopt;
+  };
+}
+std::int64_t unix_now() { return io::clock_now().unix_ms / 1000; }
+
+}  // namespace
+
+/// It is in force since before the interface came up; now the node knows names.
+void ControlThread::Impl::open_firewall() {
+  if (p.firewall == nullptr) return;
+  const auto wanted = Firewall::wanted_by(p.settings.config, p.settings.places);
+  if (const auto done = p.firewall->apply(wanted, key_of(p.node), unix_now()); !done)
+    p.log.always(Level::error, "openings by name are not open: " + done.error());
+}
+
+void ControlThread::Impl::refresh_firewall() {
+  if (p.firewall == nullptr) return;
+  if (const auto said = p.firewall->refresh(unix_now()); !said.empty())
+    p.log(p.firewall->trouble().empty() ? Level::info : Level::warn, "firewall", "{}", said);
+}
+
+Result<control::ShellActions::Changed, std::string> ControlThread::Impl::change_firewall(const firewall::Entry& e) {
+  if (p.firewall == nullptr)
+    return bad(std::string("this node has no interface (tun.enabled: false), so nothing here can be reached from the mesh"));
+  auto done = p.firewall->change(e, unix_now());
+  if (done)
+    p.log(Level::info, "firewall", "{} {}{}", e.allow ? "opened" : "closed", config::text_of(e.ports),
+          e.from ? " for " + crypto::npub_of(*e.from) : "");
+  return done;
+}
+
+/// Peers, names, lists, the firewall and the log level; everything else takes a restart. A wrong file changes nothing.
 void ControlThread::Impl::reload() {
   auto fresh = load_settings(p.config_file);
   if (!fresh)
@@ -242,6 +329,12 @@ void ControlThread::Impl::reload() {
   for (const auto& c : config::drop_self(fresh->config, p.node.identity().npub(), fresh->places))
     fresh->warnings.push_back(c.text());
   for (const auto& w : fresh->warnings) p.log.always(Level::warn, w);
+  if (p.firewall != nullptr)
+    if (const auto done = p.firewall->apply(Firewall::wanted_by(fresh->config, fresh->places), key_of(p.node), unix_now());
+        !done)
+      return p.log.always(Level::error, "reload refused, the running configuration stays: " + done.error());
+  p.settings.config.weft.firewall = fresh->config.weft.firewall;
+  p.settings.config.has_weft_section = fresh->config.has_weft_section;
   p.settings.config.peers = fresh->config.peers;
   p.log.set_level(config::level_of(fresh->config.node.log_level).value_or(Level::info));
   Outbox out;
@@ -249,7 +342,7 @@ void ControlThread::Impl::reload() {
   effects.carry_out(out);
   flush_inboxes();
   arm();
-  reload_lists(true);
+  if (const auto read = read_lists(true); !read) p.log.always(Level::warn, read.error());
   p.log.always(Level::info, fmt::format("configuration read again: {} peers; other changes take a restart",
                                         p.settings.config.peers.size()));
 }

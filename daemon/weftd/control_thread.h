@@ -9,6 +9,7 @@
 
 #include "io/notify.h"
 #include "node/node.h"
+#include "weftd/firewall.h"
 #include "weftd/log_spdlog.h"
 #include "weftd/status_view.h"
 
@@ -21,6 +22,7 @@ class ControlThread {
     Workers& workers;
     std::vector<UdpPort>& ports;
     MeshInterface* mesh;  // may be null
+    Firewall* firewall;   // null without an interface
     Settings& settings;
     const ChosenIdentity& identity;
     std::size_t most_link_sockets;

@@ -111,6 +111,7 @@ Result<Settings, std::string> load_settings(const std::optional<std::string>& fi
   s.allow_file = in(s.config_dir, "peers.allow");
   s.deny_file = in(s.config_dir, "peers.deny");
   s.kept_peers_file = in(s.state_dir, "peers.yaml");
+  s.kept_firewall_file = in(s.state_dir, "firewall");
   return s;
 }
 

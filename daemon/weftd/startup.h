@@ -20,7 +20,7 @@ struct Settings {
   std::vector<std::string> files;  // as loaded, lowest priority first
   std::string config_dir;          // of the last one; where its neighbours are looked for
   std::string state_dir;
-  std::string hosts_file, allow_file, deny_file, kept_peers_file;
+  std::string hosts_file, allow_file, deny_file, kept_peers_file, kept_firewall_file;
   std::vector<std::string> warnings;
 };
 

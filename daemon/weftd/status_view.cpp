@@ -4,6 +4,9 @@
 
 #include <filesystem>
 
+#include "base/endpoint.h"
+#include "io/listening.h"
+
 namespace weft::daemon {
 namespace {
 
@@ -34,6 +37,28 @@ std::vector<control::TransportView> unsupported_transports(const config::Transpo
   return out;
 }
 
+namespace {
+
+std::vector<control::ListeningSocket> listening_of(const Facts& f, bool with_programs) {
+  std::vector<control::ListeningSocket> out;
+  for (const auto& p : io::listening_ports(f.identity.identity.mesh_addr(), with_programs)) {
+    control::ListeningSocket s;
+    s.proto = p.proto == config::ForwardProto::tcp ? "tcp" : "udp";
+    s.wildcard_bind = p.any_address();
+    s.local_addr = s.wildcard_bind ? "::" : text_of(p.addr);
+    s.port = p.port;
+    s.pid = p.pid;
+    s.process = p.program;
+    if (f.firewall == nullptr || !f.firewall->on()) s.filter = "no_firewall";
+    else
+      s.filter = firewall::reach_of(f.firewall->policy(), p.proto, p.port) == firewall::Reach::nobody ? "drop" : "accept";
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+}  // namespace
+
 control::ShellView view_of(const Facts& f, const Workers& workers, const Effects& effects,
                            const ConnectedUdp& connected, std::uint64_t kernel_drop_events,
                            DropCounters& shell_drops) {
@@ -54,7 +79,14 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   v.key_file = f.identity.key_file;
   v.tun = f.mesh != nullptr ? control::TunState::active : control::TunState::disabled;
   if (f.mesh != nullptr) v.tun_name = f.mesh->device.name();
-  if (config::firewall_on(config)) v.firewall_trouble = "this build has no firewall";
+  v.firewall_by_file = config.weft.firewall.enabled.has_value();
+  if (f.firewall != nullptr) {
+    v.firewall_on = f.firewall->on();
+    v.firewall_trouble = f.firewall->trouble();
+    v.firewall_refused = f.firewall->refused();
+    v.firewall = [&f] { return f.firewall->view(); };
+  }
+  v.listening_sockets = [&f](bool with_programs) { return listening_of(f, with_programs); };
   v.dns_addr = f.dns_addr;
   v.dns_trouble = f.dns_trouble;
   for (std::size_t i = 0; i < f.ports.size(); ++i) {
@@ -85,6 +117,8 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   v.aead = workers.all().front()->aead_name();
   v.shell_drops = &shell_drops;
   v.troubles = f.troubles;
+  for (const auto* trouble : {&f.hosts_trouble, &f.acl_trouble})
+    if (!trouble->empty()) v.troubles.push_back(*trouble);
   return v;
 }
 

@@ -3,6 +3,7 @@
 
 #include "control/shell_view.h"
 #include "weftd/effects.h"
+#include "weftd/firewall.h"
 #include "weftd/startup.h"
 #include "weftd/tun_setup.h"
 
@@ -14,8 +15,10 @@ struct Facts {
   const ChosenIdentity& identity;
   const std::vector<UdpPort>& ports;
   const MeshInterface* mesh = nullptr;
+  const Firewall* firewall = nullptr;
   std::int64_t start_unix_ms = 0;
   std::string control_socket, dns_addr, dns_trouble;
+  std::string hosts_trouble, acl_trouble;  // with the files as they are now; empty: they are in force
   std::vector<std::string> troubles;
 };
 

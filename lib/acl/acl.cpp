@@ -20,6 +20,16 @@ std::string_view trim(std::string_view s) {
   while (!s.empty() && is_blank(s.back())) s.remove_suffix(1);
   return s;
 }
+/// Whether a token could be a name: no npub, and of the characters that names have.
+bool may_be_name(std::string_view s) {
+  constexpr std::size_t kMaxName = 63;
+  const auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  const bool npub = s.size() >= 5 && (s[0] | 0x20) == 'n' && (s[1] | 0x20) == 'p' && (s[2] | 0x20) == 'u' &&
+                    (s[3] | 0x20) == 'b' && s[4] == '1';
+  return s.size() <= kMaxName && !npub && std::ranges::all_of(s, in_name);
+}
 bool is_all(std::string_view s) {
   return s.size() == 3 && (s[0] | 0x20) == 'a' && (s[1] | 0x20) == 'l' && (s[2] | 0x20) == 'l';
 }
@@ -45,10 +55,10 @@ std::vector<std::string> Acl::List::npubs() const {
 
 void Acl::read(std::string_view text, std::string_view file, List& into, const NameLookup& name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);  // byte order mark
-  const auto warn = [&](std::size_t line, std::string what) {
-    if (warnings_.size() + 1 < kMaxWarnings) warnings_.push_back({file, line, std::move(what)});
+  const auto warn = [&](std::size_t line, std::string what, bool malformed) {
+    if (warnings_.size() + 1 < kMaxWarnings) warnings_.push_back({file, line, std::move(what), malformed});
     else if (warnings_.size() < kMaxWarnings)
-      warnings_.push_back({file, line, "further lines skipped; their warnings are left out"});
+      warnings_.push_back({file, line, "further lines skipped; their warnings are left out", malformed});
   };
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
@@ -57,7 +67,7 @@ void Acl::read(std::string_view text, std::string_view file, List& into, const N
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     if (std::any_of(line.begin(), line.end(), is_blank)) {
-      warn(number, "more than one entry on a line; skipped");
+      warn(number, "more than one entry on a line; skipped", true);
       continue;
     }
     if (is_all(line)) {
@@ -70,7 +80,9 @@ void Acl::read(std::string_view text, std::string_view file, List& into, const N
       if (!key && name) key = name(line);
     }
     if (!key) {
-      warn(number, "neither an npub nor a known name; skipped");
+      if (may_be_name(line))
+        warn(number, "no node of this name is known; the line counts for nothing until there is", false);
+      else warn(number, "neither an npub nor a name; skipped", true);
       continue;
     }
     into.keys.emplace(*key, Entry{number, std::string(line)});
@@ -83,6 +95,15 @@ Acl Acl::parse(std::string_view allow_text, std::string_view deny_text, const Na
   out.read(allow_text, "peers.allow", out.allow_, name);
   out.read(deny_text, "peers.deny", out.deny_, name);
   return out;
+}
+
+std::optional<Warning> first_malformed(std::string_view allow_text, std::string_view deny_text) {
+  // Every name counts as known: unknown ones are no mistake, and must not use up the warnings.
+  const auto a = Acl::parse(allow_text, deny_text, [](std::string_view name) {
+    return may_be_name(name) ? std::optional(PublicKey{}) : std::nullopt;
+  });
+  const auto it = std::ranges::find_if(a.warnings(), &Warning::malformed);
+  return it == a.warnings().end() ? std::nullopt : std::optional(*it);
 }
 
 Verdict Acl::check(const PublicKey& key) const {

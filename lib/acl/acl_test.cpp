@@ -79,6 +79,14 @@ TEST(Acl, BadLinesAreSkippedWithAWarning) {
   EXPECT_EQ(acl.allow_entries().size(), 1U);
 }
 
+TEST(Acl, AHalfWrittenFileIsToldFromOneWithAnUnknownName) {
+  EXPECT_FALSE(first_malformed("alice\nnobody # yet\n", "ALL\n" + kNpubA + "\n"));
+  EXPECT_EQ(first_malformed("", "ALL\n" + kNpubA.substr(0, 40)).value().line, 2U);
+  EXPECT_EQ(first_malformed("alice\n", "alice bob\n").value().file, "peers.deny");
+  EXPECT_EQ(first_malformed("al\xFF\n", "").value().line, 1U);
+  EXPECT_TRUE(first_malformed(std::string(64, 'x'), ""));
+}
+
 TEST(Acl, CrlfTabsAndByteOrderMarkAreTrimmed) {
   const Acl acl = make(
       "\xEF\xBB\xBF"

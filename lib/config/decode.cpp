@@ -238,6 +238,46 @@ std::optional<Tree::Entry> take_mapping(Tree& map, std::string_view key) {
   return std::nullopt;
 }
 
+/// `tcp/22`, or a mapping with `port` and `from`, where `from` may be one word.
+void decode_allow(Tree item, const std::string& at, FirewallSection& into, Places& places, Complaints& out) {
+  places.set(at, item.place);
+  FirewallAllow& a = into.allow.emplace_back();
+  if (item.kind == Tree::Kind::scalar) {
+    a.port = item.text;
+    return;
+  }
+  if (item.kind != Tree::Kind::map) {
+    out.push_back(wrong_kind(item, at, "a port like tcp/22, or a mapping with port and from"));
+    return;
+  }
+  if (Tree* from = item.find("from"); from != nullptr && from->kind == Tree::Kind::scalar) {
+    Tree list;
+    list.kind = Tree::Kind::list;
+    list.place = from->place;
+    list.items.push_back(std::move(*from));
+    *from = std::move(list);
+  }
+  Decoder d(fields_of(a, at), places, out);
+  d.strict();
+  d.read(item, at);
+}
+
+void decode_firewall(const Tree& document, FirewallSection& into, Places& places, Complaints& out) {
+  const Tree* list = &document;
+  for (const auto* key : {"weft", "firewall", "allow"}) {
+    list = list->kind == Tree::Kind::map ? list->find(key) : nullptr;
+    if (list == nullptr || list->kind == Tree::Kind::null) return;
+  }
+  constexpr const char* kAt = "weft.firewall.allow";
+  places.set(kAt, list->place);
+  if (list->kind != Tree::Kind::list) {
+    out.push_back(wrong_kind(*list, kAt, "a list: [tcp/22, udp/5000-5010]"));
+    return;
+  }
+  for (std::size_t i = 0; i < list->items.size(); ++i)
+    decode_allow(list->items[i], fmt::format("{}[{}]", kAt, i), into, places, out);
+}
+
 void decode_address(const Tree& t, const std::string& at, Peer& peer, Places& places, Complaints& out) {
   if (t.kind != Tree::Kind::map) {
     out.push_back(wrong_kind(t, at, "a mapping with transport and addr"));
@@ -315,8 +355,9 @@ void decode_config(const Tree& document, Config& into, Places& places, Complaint
     return;
   }
   Decoder d(fields_of(into), places, out);
-  d.leave({"transports", "peers", "gateway"});
+  d.leave({"transports", "peers", "gateway", "weft.firewall.allow"});
   d.read(document, "");
+  decode_firewall(document, into.weft.firewall, places, out);
   for (const auto& e : document.entries) {
     if (e.value.kind == Tree::Kind::null) continue;
     const bool is_map = e.value.kind == Tree::Kind::map;

@@ -27,6 +27,20 @@ const Complaint* about(const Complaints& all, std::string_view key) {
   return nullptr;
 }
 
+TEST(Load, FirewallOpeningsAreWordsOrMappingsAndKnowTheirLines) {
+  const auto l = load_one(
+      "weft:\n  firewall:\n    allow:\n      - tcp/22\n      - { port: udp/5000-5010, from: [box, far] }\n"
+      "      - port: tcp/80\n        from: fd00::1\n");
+  ASSERT_TRUE(l.ok()) << text_of(l.complaints);
+  const auto& allow = l.config.weft.firewall.allow;
+  ASSERT_EQ(allow.size(), 3U);
+  EXPECT_EQ(allow[0].port, "tcp/22");
+  EXPECT_TRUE(allow[0].from.empty());
+  EXPECT_EQ(allow[1].from, (std::vector<std::string>{"box", "far"}));
+  EXPECT_EQ(allow[2].from, std::vector<std::string>{"fd00::1"});
+  EXPECT_EQ(l.places.find("weft.firewall.allow[2]").line, 6U);
+}
+
 TEST(Load, NoFileGivesWeftsDefaultsWithTheFirewallOn) {
   const Loaded l = load({});
   EXPECT_TRUE(l.complaints.empty()) << text_of(l.complaints);

@@ -96,6 +96,13 @@ std::optional<PortRule> parse_port_rule(std::string_view text) {
   return rule;
 }
 
+std::string text_of(const PortRule& rule) {
+  std::string out = rule.proto == ForwardProto::tcp ? "tcp/" : "udp/";
+  out += std::to_string(rule.first);
+  if (rule.last != rule.first) out += "-" + std::to_string(rule.last);
+  return out;
+}
+
 bool looks_like_npub(std::string_view text) {
   constexpr std::string_view kCharset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
   constexpr std::size_t kLength = 63;

@@ -284,9 +284,18 @@ struct DataplaneSection {
   bool mtu_discovery = true;  // towards weft nodes
   bool perf = false;  // print stage timings
 };
+struct FirewallAllow {
+  std::string port;               // "tcp/22", "udp/5000-5010"; see parse_port_rule()
+  std::vector<std::string> from;  // npubs, names or mesh addresses; empty: everybody
+};
 struct FirewallSection {
-  std::optional<bool> enabled;     // read it with firewall_on()
-  std::vector<std::string> allow;  // "tcp/22", "udp/5000-5010"; see parse_port_rule()
+  std::optional<bool> enabled;  // read it with firewall_on()
+  bool forward = false;
+  std::vector<FirewallAllow> allow;
+};
+enum class ResolverHook : std::uint8_t { automatic, resolved, dnsmasq, networkmanager, resolvconf, off };
+struct NamesSection {
+  ResolverHook resolver = ResolverHook::automatic;
 };
 /// Where a scraper finds the counters: exactly one of the two.
 struct MetricsListen {
@@ -303,6 +312,7 @@ inline constexpr std::string_view kMetricsListen = "[::1]:9121";
 struct WeftSection {
   DataplaneSection dataplane;
   FirewallSection firewall;
+  NamesSection names;
   MetricsSection metrics;
 };
 
@@ -330,12 +340,18 @@ double established_rate(const Config& c);
 struct PortRule {
   ForwardProto proto = ForwardProto::tcp;
   std::uint16_t first = 0, last = 0;
+
+  auto operator<=>(const PortRule&) const = default;
+  bool covers(const PortRule& o) const { return proto == o.proto && first <= o.first && o.last <= last; }
+  bool overlaps(const PortRule& o) const { return proto == o.proto && first <= o.last && o.first <= last; }
 };
 /// enabled, or, where that is not said, an address to listen on.
 bool metrics_on(const MetricsSection& m);
 /// "127.0.0.1:9121", "[::1]:9121", "/run/weft/metrics.sock" or "unix:/run/…".
 std::optional<MetricsListen> parse_metrics_listen(std::string_view text);
 std::optional<PortRule> parse_port_rule(std::string_view text);
+/// "tcp/22", "udp/5000-5010": what parse_port_rule() reads.
+std::string text_of(const PortRule& rule);
 
 /// `npub1`, 58 more characters, all of the bech32 set and of one case: what can be said without checking the
 /// sum.

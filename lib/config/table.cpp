@@ -8,6 +8,7 @@ constexpr std::string_view kModes[] = {"full", "lightweight", "minimal"};
 constexpr std::string_view kTorModes[] = {"socks5", "control_port", "directory"};
 constexpr std::string_view kConnect[] = {"auto_connect", "on_demand", "manual"};
 constexpr std::string_view kProtos[] = {"tcp", "udp"};
+constexpr std::string_view kResolvers[] = {"auto", "resolved", "dnsmasq", "networkmanager", "resolvconf", "off"};
 
 constexpr std::uint64_t kMinMtu = 256;      // the least that carries every message of the mesh itself
 constexpr std::uint64_t kMinTunMtu = 1280;  // IPv6
@@ -244,7 +245,10 @@ void add_rest(Fields& out, Config& c) {
   f.row("enabled", &c.weft.firewall.enabled,
         "Let mesh peers reach only the ports below; answers always pass.")
       .otherwise("true with a weft section or without any file, else false");
-  f.row("allow", &c.weft.firewall.allow, "Ports that mesh peers may reach: tcp/22, udp/5000-5010.");
+  f.row("forward", &c.weft.firewall.forward, "Let this machine pass packets between the mesh and other networks.");
+  Section r(out, "weft.names");
+  r.row("resolver", choice(c.weft.names.resolver, kResolvers),
+        "How weft-resolver makes the system ask us for .fips; auto takes what is running and never resolv.conf.");
   Section m(out, "weft.metrics");
   m.row("enabled", &c.weft.metrics.enabled, "Serve counters to a scraper over HTTP, in Prometheus' format.")
       .otherwise("true where listen is written, else false");
@@ -373,6 +377,13 @@ Fields fields_of(PeerAddress& a, const std::string& at) {
       .must();
   s.row("addr", &a.addr, "HOST:PORT, INTERFACE/MAC or ADAPTER/MAC, as the transport needs.").must();
   s.row("priority", &a.priority, "Lower is tried first.");
+  return out;
+}
+Fields fields_of(FirewallAllow& a, const std::string& at) {
+  Fields out;
+  Section s(out, at);
+  s.row("port", &a.port, "Port that mesh peers may reach: tcp/22, udp/5000-5010.").must();
+  s.row("from", &a.from, "Only these nodes: npubs, names or mesh addresses; empty is everybody.");
   return out;
 }
 Fields fields_of(GatewaySection& g, const std::string& at) {

@@ -65,6 +65,7 @@ Fields fields_of(Ble& t, const std::string& at);
 Fields fields_of(Nym& t, const std::string& at);
 Fields fields_of(Peer& p, const std::string& at);
 Fields fields_of(PeerAddress& a, const std::string& at);
+Fields fields_of(FirewallAllow& a, const std::string& at);
 Fields fields_of(GatewaySection& g, const std::string& at);
 Fields fields_of(PortForward& f, const std::string& at);
 

@@ -182,9 +182,30 @@ void check_local(const Config& c, Check& k) {
     k.warn("node.link_dead_timeout_secs", "not longer than the heartbeat; silent links will be dropped",
            fmt::format("{}", c.node.link_dead_timeout_secs),
            fmt::format("more than node.heartbeat_interval_secs ({})", c.node.heartbeat_interval_secs));
-  for (const auto& rule : c.weft.firewall.allow)
-    if (!parse_port_rule(rule))
-      k.error("weft.firewall.allow", "not a port rule", shown(rule), "tcp/22, udp/5000-5010");
+}
+
+void check_firewall(const Config& c, Check& k) {
+  constexpr std::size_t kMostRules = 256;  // each is a rule in the kernel, looked at for every new connection
+  std::size_t rules = 0;
+  for (std::size_t i = 0; i < c.weft.firewall.allow.size(); ++i) {
+    const auto& a = c.weft.firewall.allow[i];
+    const std::string at = fmt::format("weft.firewall.allow[{}]", i);
+    rules += std::max<std::size_t>(1, a.from.size());
+    const bool missing = a.port.empty() && !k.places.written(at + ".port");  // said already, if so
+    if (!parse_port_rule(a.port) && !(missing && k.places.written(at + ".from")))
+      k.error(k.places.written(at + ".port") ? at + ".port" : at, "not a port", shown(a.port),
+              "tcp/22, udp/5000-5010");
+    if (a.from.empty() && k.places.written(at + ".from"))
+      k.error(at + ".from", "an empty list would let everybody in", "[]", "at least one node, or no `from`");
+    for (const auto& from : a.from) {
+      const auto ip = parse_ip6(from);
+      if (from.empty() || (ip && (*ip)[0] != 0xfd))
+        k.error(at + ".from", "not a node", shown(from), "an npub, a name, or an address in fd00::/8");
+    }
+  }
+  if (rules > kMostRules)
+    k.error("weft.firewall.allow", "too many rules", fmt::format("{}", rules),
+            fmt::format("at most {}; open a range, or leave out `from`", kMostRules));
 }
 
 void check_transports(const Config& c, Check& k) {
@@ -294,6 +315,7 @@ Complaints validate(Config& config, const Places& places, const NpubCheck& npub_
   check_udp(config, k);
   check_local(config, k);
   check_metrics(config, k);
+  check_firewall(config, k);
   check_gateway(config, k);
   return out;
 }
@@ -363,6 +385,8 @@ std::vector<KeyRow> describe() {
   PeerAddress address;
   add_rows(out, fields_of(peer, "peers[]"));
   add_rows(out, fields_of(address, "peers[].addresses[]"));
+  FirewallAllow allow;
+  add_rows(out, fields_of(allow, "weft.firewall.allow[]"));
   GatewaySection gateway;
   PortForward forward;
   add_rows(out, fields_of(gateway, "gateway"));

@@ -145,7 +145,14 @@ TEST(Validate, ValuesThatMakeNoSenseAreRefusedToo) {
       {"node: { rate_limit: { handshake_resend_backoff: 0.5 } }\n",
        "node.rate_limit.handshake_resend_backoff"},
       {"node: { lookup: { attempt_timeouts_secs: [] } }\n", "node.lookup.attempt_timeouts_secs"},
-      {"weft: { firewall: { allow: [ssh] } }\n", "weft.firewall.allow"},
+      {"weft: { firewall: { allow: [ssh] } }\n", "weft.firewall.allow[0]"},
+      {"weft: { firewall: { allow: [tcp/22, tcp/0] } }\n", "weft.firewall.allow[1]"},
+      {"weft: { firewall: { allow: [{ port: tcp/1-0 }] } }\n", "weft.firewall.allow[0].port"},
+      {"weft: { firewall: { allow: [{ from: box }] } }\n", "weft.firewall.allow[0].port"},
+      {"weft: { firewall: { allow: [{ port: tcp/1, from: [] }] } }\n", "weft.firewall.allow[0].from"},
+      {"weft: { firewall: { allow: [{ port: tcp/1, from: '2001:db8::1' }] } }\n", "weft.firewall.allow[0].from"},
+      {"weft: { firewall: { allow: tcp/1 } }\n", "weft.firewall.allow"},
+      {"weft: { names: { resolver: bind } }\n", "weft.names.resolver"},
   };
   for (const auto& [text, key] : cases) EXPECT_EQ(errors(text), Keys{key}) << text;
 }

@@ -109,8 +109,11 @@ void describe_rest(const Situation& s, Advice& a) {
                       ": programs on this machine cannot use the mesh");
   if (!s.firewall_on)
     a.notes.push_back(
-        "the mesh-side firewall is off (the file has no `weft` section): every node of the mesh reaches "
-        "every open port here");
+        s.firewall_by_file
+            ? "the mesh-side firewall is off (weft.firewall.enabled: false): every node of the mesh reaches every open "
+              "port here"
+            : "the mesh-side firewall is off (the file has no `weft` section): every node of the mesh reaches every open "
+              "port here; the line `weft: {}` in the file turns it on");
 }
 
 std::string headline_of(const Situation& s) {

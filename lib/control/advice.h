@@ -50,6 +50,7 @@ struct Situation {
   bool tun_active = true;
   std::string tun_name, tun_trouble;
   bool firewall_on = true;
+  bool firewall_by_file = false;  // off because the file says so
   std::vector<std::string> troubles;  // other things that the shell knows
 };
 

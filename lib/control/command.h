@@ -25,4 +25,13 @@ Json probe_json(const Node& node, Now now, std::uint64_t id, const probe::Probes
 /// {name}: who is meant; the packet path knows the key from then on, as after a DNS query.
 Answer resolve(Node& node, Now now, Outbox& out, const Params& p);
 
+// What the shell does. query_firewall.cpp, query_names.cpp.
+
+/// {port: "tcp/22", from?: npub or name, for?: "1h"}; kept across restarts.
+Answer firewall_allow(const View& v, ShellActions& shell, const Params& p);
+/// {port, from?}: takes openings back; refuses what the configuration opens. Kept across restarts.
+Answer firewall_deny(const View& v, ShellActions& shell, const Params& p);
+/// Reads hosts and peer lists again, now.
+Answer reload_lists(const View& v, ShellActions& shell, const Params& p);
+
 }  // namespace weft::control

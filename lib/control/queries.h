@@ -15,6 +15,18 @@ Answer show_transports(const View& v, const Params& p);
 Answer show_acl(const View& v, const Params& p);
 Answer show_listening_sockets(const View& v, const Params& p);
 
+// query_firewall.cpp
+/// Ours: what mesh peers may reach, line by line, and how much was refused.
+Answer show_firewall(const View& v, const Params& p);
+/// The lines that open something now.
+Json reachable_json(const View& v);
+
+// query_names.cpp
+/// Ours: {key: npub or name}: would it be admitted, by which line of which list, and what else stands in its way.
+Answer acl_check(const View& v, const Params& p);
+/// Ours: every name and where it comes from.
+Answer show_names(const View& v, const Params& p);
+
 // query_peers.cpp
 Answer show_peers(const View& v, const Params& p);
 Answer show_mmp(const View& v, const Params& p);

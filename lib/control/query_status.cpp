@@ -122,7 +122,8 @@ Situation situation_of(const View& v) {
   s.tun_active = v.shell.tun == TunState::active;
   s.tun_name = v.shell.tun_name;
   s.tun_trouble = v.shell.tun_trouble;
-  s.firewall_on = config::firewall_on(n.config()) || !s.tun_wanted;
+  s.firewall_on = v.shell.firewall_on || !s.tun_wanted;
+  s.firewall_by_file = v.shell.firewall_by_file;
   s.troubles = v.shell.troubles;
   for (const auto* t : {&v.shell.dns_trouble, &v.shell.firewall_trouble})
     if (!t->empty()) s.troubles.push_back(*t);
@@ -143,6 +144,7 @@ Json weft_json(const View& v) {
           {"linked", a.linked},
           {"next_steps", a.next_steps},
           {"notes", a.notes},
+          {"reachable", reachable_json(v)},
           {"refusals", std::move(refusals)},
           {"why", a.why},
           {"workers", {{"decrypt", v.shell.decrypt_workers}, {"encrypt", v.shell.encrypt_workers}}}};
@@ -230,7 +232,7 @@ Answer show_acl(const View& v, const Params&) {
 Answer show_listening_sockets(const View& v, const Params&) {
   Json rows = Json::array();
   if (v.shell.listening_sockets)
-    for (const auto& s : v.shell.listening_sockets())
+    for (const auto& s : v.shell.listening_sockets(true))
       rows.push_back({{"filter", s.filter},
                       {"local_addr", s.local_addr},
                       {"pid", s.pid == 0 ? Json(nullptr) : Json(s.pid)},

@@ -17,17 +17,20 @@ struct QueryRow {
   Query answer;
 };
 constexpr QueryRow kQueries[] = {
+    {"acl_check", acl_check},
     {"show_acl", show_acl},
     {"show_bloom", show_bloom},
     {"show_cache", show_cache},
     {"show_connections", show_connections},
     {"show_dataplane", show_dataplane},
     {"show_drops", show_drops},
+    {"show_firewall", show_firewall},
     {"show_identity_cache", show_identity_cache},
     {"show_links", show_links},
     {"show_listening_sockets", show_listening_sockets},
     {"show_metrics", show_metrics},
     {"show_mmp", show_mmp},
+    {"show_names", show_names},
     {"show_native_flows", show_native_flows},
     {"show_peers", show_peers},
     {"show_refusals", show_refusals},
@@ -45,6 +48,16 @@ constexpr QueryRow kQueries[] = {
     {"show_transports", show_transports},
     {"show_tree", show_tree},
     {"show_wanted_peers", show_wanted_peers},
+};
+using Action = Answer (*)(const View&, ShellActions&, const Params&);
+struct ActionRow {
+  std::string_view name;
+  Action act;
+};
+constexpr ActionRow kActions[] = {
+    {"firewall_allow", firewall_allow},
+    {"firewall_deny", firewall_deny},
+    {"reload_lists", reload_lists},
 };
 struct ChangeRow {
   std::string_view name;
@@ -128,6 +141,10 @@ std::string answer(std::string_view command, const Params& params, Context& c) {
   for (const auto& row : kChanges)
     if (row.name == command) return reply_of(row.apply(c.node, c.now, c.out, params));
   const View view{c.node, c.now, c.shell};
+  for (const auto& row : kActions)
+    if (row.name == command)
+      return c.actions != nullptr ? reply_of(row.act(view, *c.actions, params))
+                                  : error_reply("this daemon cannot do that: " + std::string(command));
   for (const auto& row : kQueries)
     if (row.name == command) return reply_of(row.answer(view, params));
   return error_reply("unknown command: " + std::string(command));

@@ -3,6 +3,7 @@
 /// Reply    {"data":…,"status":"ok"} or {"message":…,"status":"error"}, members in alphabetical order, no newline.
 /// Input    any bytes at all: depth and size are bounded, wrong types count as missing parameters. Never throws.
 /// Effects  only connect, disconnect, peer_add, peer_remove and probes change the node; what they want done is in `out`.
+///          firewall_allow, firewall_deny and reload_lists are done by the shell, through `actions`.
 /// Thread   the node's. Cost: O(rows); 500 peers in well under 30 ms.
 /// Source   the operator sheet, section 2.
 #pragma once
@@ -30,6 +31,7 @@ struct Context {
   ShellView shell;
   /// Set when the reply is the first of several: follow() has the others.
   std::optional<std::uint64_t> followed;
+  ShellActions* actions = nullptr;  // may be null: then what only the shell can do is refused
 };
 
 /// `line` without its newline. Longer than kMaxRequest - 1 is refused.

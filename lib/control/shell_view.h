@@ -11,6 +11,7 @@
 #include "base/drop.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "control/shell_actions.h"
 #include "dataplane/shard_stats.h"
 
 namespace weft::control {
@@ -116,8 +117,11 @@ struct ShellView {
   std::string tun_name;  // empty: none
   std::string tun_trouble;
   bool firewall_on = false;
+  bool firewall_by_file = false;  // on or off because a file says so, not by default
   std::string firewall_trouble;
-  std::string dns_addr;  // "[::1]:5354"; empty: off
+  std::uint64_t firewall_refused = 0;      // packets
+  std::function<FirewallView()> firewall;  // asks the kernel for its counters; may be empty
+  std::string dns_addr;                    // "[::1]:5354"; empty: off
   std::string dns_trouble;
 
   std::vector<TransportView> transports;
@@ -136,8 +140,8 @@ struct ShellView {
   /// A system call each, so it is called only when asked for; may be empty.
   std::function<std::vector<WorkerView>()> workers;
   std::function<ProcessView()> process;
-  /// Walks /proc, so it is called only when asked for; may be empty.
-  std::function<std::vector<ListeningSocket>()> listening_sockets;
+  /// Cheap without programs; with them it walks all processes. May be empty.
+  std::function<std::vector<ListeningSocket>(bool with_programs)> listening_sockets;
 };
 
 }  // namespace weft::control

@@ -7,10 +7,10 @@
 namespace weft::names {
 namespace {
 
-constexpr std::uint16_t kTypeAaaa = 28, kTypeOpt = 41, kClassIn = 1;
+constexpr std::uint16_t kTypeAaaa = 28, kTypeOpt = 41, kClassIn = 1, kClassAny = 255;
 constexpr std::uint16_t kFlagReply = 0x8000, kFlagAuthoritative = 0x0400, kFlagRecurse = 0x0100;
 constexpr std::uint16_t kOpcodeMask = 0x7800;
-constexpr std::uint16_t kFormErr = 1, kNxDomain = 3, kNotImp = 4, kBadVers = 16;
+constexpr std::uint16_t kNoError = 0, kFormErr = 1, kNxDomain = 3, kNotImp = 4, kRefused = 5, kBadVers = 16;
 constexpr std::size_t kHeader = 12;
 constexpr std::size_t kMaxNameBytes = 255, kMaxLabel = 63;
 
@@ -99,28 +99,38 @@ Result<Query, Drop> read_query(Bytes msg) {
   const std::size_t records[3] = {in.be<std::uint16_t>(), in.be<std::uint16_t>(), in.be<std::uint16_t>()};
   if (!in.ok()) return bad(Drop::dns_malformed);
   if ((q.flags & kFlagReply) != 0) return bad(Drop::dns_not_query);
-  if (questions == 0) return bad(Drop::dns_malformed);
+  if (questions != 1) return bad(Drop::dns_malformed);
 
   std::size_t at = kHeader;
-  for (std::size_t i = 0; i < questions; ++i) {
-    auto name = read_name(msg, at);
-    if (!name || msg.size() - at < 4) return bad(Drop::dns_malformed);
-    if (i == 0) {
-      q.name = std::move(*name);
-      q.type = load_be<std::uint16_t>(msg.data() + at);
-      q.cls = load_be<std::uint16_t>(msg.data() + at + 2);
-    }
-    at += 4;
-  }
+  auto name = read_name(msg, at);
+  if (!name || msg.size() - at < 4) return bad(Drop::dns_malformed);
+  q.name = std::move(*name);
+  q.type = load_be<std::uint16_t>(msg.data() + at);
+  q.cls = load_be<std::uint16_t>(msg.data() + at + 2);
+  at += 4;
   for (std::size_t section = 0; section < 3; ++section)
     for (std::size_t i = 0; i < records[section]; ++i)
       if (!read_record(msg, at, section == 2, q)) return bad(Drop::dns_malformed);
   return q;
 }
 
+constexpr std::string_view kZone = ".fips";
+
+bool is_zone(const Name& n) { return n.text == kZone.substr(1); }
+/// The zone, or a name in it. A label with a dot inside is no other name.
+bool is_ours(const Name& n) {
+  constexpr std::string_view kZoneWire(
+      "\x04"
+      "fips",
+      6);  // with the closing zero
+  if (n.wire.size() < kZoneWire.size()) return false;
+  const auto tail = Bytes(n.wire).last(kZoneWire.size());
+  return lower_case(std::string_view(reinterpret_cast<const char*>(tail.data()), tail.size())) == kZoneWire &&
+         (is_zone(n) || n.text.ends_with(kZone));
+}
+
 /// The key that `x.y.NAME.fips` means; only NAME counts.
 std::optional<PublicKey> lookup_name(const Name& name, const LabelLookup& lookup) {
-  constexpr std::string_view kZone = ".fips";
   std::string_view s = name.text;
   if (!name.plain || s.size() <= kZone.size() || !s.ends_with(kZone)) return std::nullopt;
   s.remove_suffix(kZone.size());
@@ -132,7 +142,8 @@ Buffer write_reply(const Query& q, std::uint16_t rcode, const MeshAddr* address,
   Buffer out;
   Writer w{out};
   const auto kept = static_cast<std::uint16_t>(q.flags & (kOpcodeMask | kFlagRecurse));
-  const auto flags = static_cast<std::uint16_t>(kFlagReply | kFlagAuthoritative | kept | (rcode & 0x0F));
+  const std::uint16_t ours = rcode == kRefused ? 0 : kFlagAuthoritative;
+  const auto flags = static_cast<std::uint16_t>(kFlagReply | ours | kept | (rcode & 0x0F));
   w.be(q.id).be(flags).be<std::uint16_t>(1);
   w.be<std::uint16_t>(address != nullptr ? 1 : 0).be<std::uint16_t>(0).be<std::uint16_t>(q.edns ? 1 : 0);
   w.raw(q.name.wire).be(q.type).be(q.cls);
@@ -148,14 +159,28 @@ Buffer write_reply(const Query& q, std::uint16_t rcode, const MeshAddr* address,
   return out;
 }
 
+/// The header alone says that the query was not understood; nothing of it is repeated.
+Result<DnsReply, Drop> form_error(Bytes query, Drop why) {
+  if (query.size() < kHeader) return bad(Drop::dns_malformed);
+  Reader in{query};
+  const auto id = in.be<std::uint16_t>(), flags = in.be<std::uint16_t>();
+  if ((flags & kFlagReply) != 0) return bad(Drop::dns_not_query);
+  DnsReply reply;
+  reply.refused = why;
+  Writer w{reply.bytes};
+  w.be(id).be(static_cast<std::uint16_t>(kFlagReply | (flags & (kOpcodeMask | kFlagRecurse)) | kFormErr));
+  w.be<std::uint32_t>(0).be<std::uint32_t>(0);  // no section holds anything
+  return reply;
+}
+
 }  // namespace
 
 Result<DnsReply, Drop> answer_dns(Bytes query, std::uint32_t ttl, const LabelLookup& lookup) {
   const auto q = read_query(query);
-  if (!q) return bad(q.error());
+  if (!q) return form_error(query, q.error());
   DnsReply reply;
   reply.name = q->name.text;
-  std::uint16_t rcode = 0;
+  std::uint16_t rcode = kNoError;
   std::optional<MeshAddr> address;
   if ((q->flags & kOpcodeMask) != 0) {
     rcode = kNotImp;
@@ -163,6 +188,10 @@ Result<DnsReply, Drop> answer_dns(Bytes query, std::uint32_t ttl, const LabelLoo
     rcode = kFormErr;
   } else if (q->edns && q->edns_version != 0) {
     rcode = kBadVers;
+  } else if (!is_ours(q->name) || (q->cls != kClassIn && q->cls != kClassAny)) {
+    rcode = kRefused;
+  } else if (is_zone(q->name)) {
+    rcode = kNoError;
   } else if (const auto key = lookup_name(q->name, lookup); !key) {
     rcode = kNxDomain;
   } else if (q->type == kTypeAaaa) {

@@ -114,9 +114,8 @@ TEST(Dns, OtherTypesOfAKnownNameAreEmptyNotAbsent) {
 TEST(Dns, UnknownNamesDoNotExist) {
   std::string bad_sum = kNpub;
   bad_sum.back() = bad_sum.back() == 'q' ? 'p' : 'q';
-  for (const std::string& name :
-       {std::string("nobody.fips"), std::string("fips"), std::string("box.com"), std::string("boxfips"),
-        std::string(""), std::string("box.fips.com"), bad_sum + ".fips", std::string("box.other.fips")})
+  for (const std::string& name : {std::string("nobody.fips"), bad_sum + ".fips",
+                                  std::string("box.other.fips"), std::string("a+b.fips")})
     for (const auto type : {kA, kAaaa}) {
       const DnsReply r = ask(query(name, type));
       EXPECT_EQ(header(r.bytes).rcode(), 3U) << name;
@@ -126,19 +125,38 @@ TEST(Dns, UnknownNamesDoNotExist) {
     }
 }
 
+TEST(Dns, NamesOfOthersAreRefusedSoThatTheNextServerIsAsked) {
+  for (const char* name : {"box.com", "boxfips", "", "box.fips.com", "box", "fips.box"}) {
+    const DnsReply r = ask(query(name, kAaaa));
+    EXPECT_EQ(header(r.bytes).rcode(), 5U) << name;
+    EXPECT_EQ(header(r.bytes).flags & 0x0400U, 0U) << "we have no authority over " << name;
+    EXPECT_FALSE(r.prime);
+  }
+  Buffer chaos = query("box.fips", kAaaa);
+  chaos.back() = 3;
+  EXPECT_EQ(header(ask(chaos).bytes).rcode(), 5U);
+}
+
+TEST(Dns, TheZoneItselfExistsForResolversThatAskLabelByLabel) {
+  for (const auto type : {kA, kAaaa, kSoa, std::uint16_t{2}}) {
+    const Seen s = header(ask(query("FIPS", type)).bytes);
+    EXPECT_EQ(s.rcode(), 0U);
+    EXPECT_EQ(s.n.answers, 0);
+  }
+}
+
 TEST(Dns, ALabelWithADotInItIsNoOtherName) {
   Buffer q = query("box", kAaaa);
   Buffer name = {8, 'b', 'o', 'x', '.', 'f', 'i', 'p', 's', 0};
   q.erase(q.begin() + 12, q.begin() + 17);
   q.insert(q.begin() + 12, name.begin(), name.end());
-  EXPECT_EQ(header(ask(q).bytes).rcode(), 3U);
+  EXPECT_EQ(header(ask(q).bytes).rcode(), 5U);
 }
 
-TEST(Dns, OnlyTheFirstQuestionIsAnsweredAndNothingElseComesBack) {
-  Buffer q = query("box.fips", kAaaa, 0x0100, {2, 1, 1, 0});
+TEST(Dns, NothingButTheQuestionComesBack) {
+  Buffer q = query("box.fips", kAaaa, 0x0100, {1, 1, 1, 0});
   Writer w(q);
-  w.be<std::uint16_t>(0xC00C).be(kA).be<std::uint16_t>(1);  // second question, by pointer
-  for (int i = 0; i < 2; ++i)                               // an answer and an authority record
+  for (int i = 0; i < 2; ++i)  // an answer and an authority record
     w.be<std::uint16_t>(0xC00C)
         .be(kA)
         .be<std::uint16_t>(1)
@@ -170,19 +188,34 @@ TEST(Dns, OtherOperationsAreNotImplemented) {
   EXPECT_FALSE(r.prime);
 }
 
+std::string_view refused(Bytes q) {
+  const auto r = answer_dns(q, kTtl, hosts());
+  if (!r) return name_of(r.error());
+  if (!r->refused) return "answered";
+  EXPECT_EQ(r->bytes.size(), 12U);
+  EXPECT_EQ(header(r->bytes).rcode(), 1U);
+  EXPECT_EQ(header(r->bytes).id, load_be<std::uint16_t>(q.data()));
+  EXPECT_FALSE(r->prime);
+  return name_of(*r->refused);
+}
+
 TEST(Dns, WhatIsNoQueryGetsNoReply) {
-  const auto refused = [](const Buffer& q) {
-    const auto r = answer_dns(q, kTtl, hosts());
-    return r ? std::string_view("answered") : name_of(r.error());
-  };
-  EXPECT_EQ(refused(query("box.fips", kAaaa, 0x8180)), "dns_not_query");
+  const auto silent = [](const Buffer& q) { return !answer_dns(q, kTtl, hosts()); };
+  EXPECT_TRUE(silent(query("box.fips", kAaaa, 0x8180)));
+  EXPECT_TRUE(silent({}));
+  EXPECT_TRUE(silent(Buffer(11, 0)));
+  EXPECT_TRUE(silent(Buffer(5000, 0xff))) << "claims to be a reply";
+}
+
+TEST(Dns, AQueryThatDoesNotParseIsAFormatError) {
   EXPECT_EQ(refused(query("box.fips", kAaaa, 0x0100, {0, 0, 0, 0})), "dns_malformed");
-  EXPECT_EQ(refused({}), "dns_malformed");
   EXPECT_EQ(refused(Buffer(40, 0x55)), "dns_malformed");
   EXPECT_EQ(refused(Buffer(5000, 0)), "too_long");
-  EXPECT_EQ(refused(query("box.fips", kAaaa, 0x0100, {9, 0, 0, 0})), "dns_malformed")
-      << "questions that are not there";
+  EXPECT_EQ(refused(query("box.fips", kAaaa, 0x0100, {2, 0, 0, 0})), "dns_malformed");
   EXPECT_EQ(refused(query("box.fips", kAaaa, 0x0100, {1, 0, 0, 65535})), "dns_malformed");
+  Buffer two = query("box.fips", kAaaa, 0x0100, {2, 0, 0, 0});
+  Writer(two).be<std::uint16_t>(0xC00C).be(kA).be<std::uint16_t>(1);
+  EXPECT_EQ(refused(two), "dns_malformed") << "two questions";
 }
 
 TEST(Dns, CompressionMayOnlyLeadBack) {
@@ -192,22 +225,22 @@ TEST(Dns, CompressionMayOnlyLeadBack) {
     w.be<std::uint16_t>(1).be<std::uint16_t>(0).be<std::uint16_t>(1).be<std::uint32_t>(0).be<std::uint16_t>(
         0);
     w.be(static_cast<std::uint16_t>(0xC000 | to)).be(kAaaa).be<std::uint16_t>(1);
-    return answer_dns(q, kTtl, hosts());
+    return refused(q);
   };
-  for (const unsigned to : {0U, 11U, 12U, 13U, 14U, 0x3FFFU}) EXPECT_FALSE(pointer(to)) << to;
+  for (const unsigned to : {0U, 11U, 12U, 13U, 14U, 0x3FFFU}) EXPECT_EQ(pointer(to), "dns_malformed") << to;
 }
 
 TEST(Dns, NamesLongerThanTheStandardAllowsAreRefused) {
   std::string name;
   for (int i = 0; i < 3; ++i) name += std::string(63, 'a') + ".";
-  EXPECT_TRUE(answer_dns(query(name + std::string(61, 'a'), kA), kTtl, hosts()));
-  EXPECT_FALSE(answer_dns(query(name + std::string(62, 'a'), kA), kTtl, hosts()));
-  EXPECT_FALSE(answer_dns(query(std::string(64, 'a'), kA), kTtl, hosts()));
+  EXPECT_EQ(refused(query(name + std::string(61, 'a'), kA)), "answered");
+  EXPECT_EQ(refused(query(name + std::string(62, 'a'), kA)), "dns_malformed");
+  EXPECT_EQ(refused(query(std::string(64, 'a'), kA)), "dns_malformed");
 }
 
 TEST(Dns, EveryCutOfAQueryIsRefused) {
   const Buffer q = with_opt(query("box.fips", kAaaa));
-  for (std::size_t n = 0; n < q.size(); ++n) EXPECT_FALSE(answer_dns(Bytes(q).first(n), kTtl, hosts())) << n;
+  for (std::size_t n = 0; n < q.size(); ++n) EXPECT_EQ(refused(Bytes(q).first(n)), "dns_malformed") << n;
 }
 
 }  // namespace

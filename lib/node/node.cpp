@@ -366,6 +366,7 @@ Result<names::DnsReply, Drop> Node::on_dns(Now now, Bytes query) {
   auto reply = names::answer_dns(query, config_.dns.ttl, hosts_);
   if (reply && reply->prime) identities_.put(*reply->prime, now.mono);
   if (!reply) drops_.add(reply.error());
+  else if (reply->refused) drops_.add(*reply->refused);
   return reply;
 }
 
@@ -381,6 +382,7 @@ void Node::rebuild_names(Now now) {
   const auto file = names::parse_hosts(hosts_text_);
   for (const auto& w : file.warnings) log_(Level::warn, "hosts", "hosts line {}: {}", w.line, w.text);
   hosts_.put_all(file.map);
+  hosts_of_file_ = file.map;
   for (const auto& [name, key] : hosts_.entries()) identities_.put(key, now.mono);
   acl_ = acl::Acl::parse(allow_text_, deny_text_,
                          [&](std::string_view name) { return names::resolve_name(hosts_, names::lower_case(name)); });

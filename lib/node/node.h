@@ -91,6 +91,8 @@ class Node {
   const session::Sessions& sessions() const { return sessions_; }
   const names::IdentityCache& identities() const { return identities_; }
   const names::HostMap& hosts() const { return hosts_; }
+  /// The hosts file's part of them.
+  const names::HostMap& hosts_of_file() const { return hosts_of_file_; }
   const acl::Acl& acl() const { return acl_; }
   const ReportFlow& reports() const { return reports_; }
   const RouteFlow& routes() const { return routes_; }
@@ -122,7 +124,7 @@ class Node {
   DropCounters drops_;
   std::vector<config::Peer> kept_peers_;
   std::string hosts_text_, allow_text_, deny_text_;
-  names::HostMap hosts_;
+  names::HostMap hosts_, hosts_of_file_;
   acl::Acl acl_;
 
   // Rooms

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!reply) return 0;
   constexpr std::size_t kMostBytes = 512;  // what every resolver takes
   const Buffer& out = reply->bytes;
-  FUZZ_CHECK(out.size() >= 12 + 5 && out.size() <= kMostBytes);
+  FUZZ_CHECK(out.size() >= (reply->refused ? 12 : 12 + 5) && out.size() <= kMostBytes);
+  FUZZ_CHECK(!reply->refused || (out.size() == 12 && (out[3] & 0x0F) == 1));
   FUZZ_CHECK(out[0] == in[0] && out[1] == in[1]);
   FUZZ_CHECK((out[2] & 0x80) != 0 && (out[2] & 0x78) == (in[2] & 0x78));
   FUZZ_CHECK(reply->prime.has_value() == (out[7] == 1));
