@@ -23,6 +23,7 @@ using boost::asio::posix::descriptor_base;
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr Duration kPerfEvery = 5s;
 constexpr std::int64_t kListRestNs = 500'000'000;
+constexpr std::string_view kSkipped = "; skipped";  // what a first reading does with a wrong line
 constexpr std::string_view kStays = "; what was read before stays in force";
 /// Changes come in bursts, and an address is not usable at its first mention.
 constexpr auto kNetworkQuiet = std::chrono::milliseconds(300);
@@ -163,7 +164,7 @@ void ControlThread::Impl::on_tick() {
   sends.look(now.mono, p.workers, connected.without_offload());
   flush_inboxes();
   ++ticks;
-  if (const auto read = read_lists(false); !read) p.log(Level::warn, "reload", "{}", read.error());
+  if (const auto read = read_lists(false); !read) p.log.always(Level::warn, read.error());
   refresh_firewall();
   report_perf();
   p.log.tick();
@@ -253,14 +254,16 @@ std::string ControlThread::Impl::read_peer_lists() {
   const auto deny = trouble ? std::string() : read_side_file(p.settings.deny_file, &trouble);
   if (trouble) return *trouble;
   if (const auto line = acl::first_malformed(allow, deny))
-    return fmt::format("{}:{}: {}", line->file == "peers.allow" ? p.settings.allow_file : p.settings.deny_file,
-                       line->line, line->text);
+    return fmt::format("{}:{}: {}",
+                       line->file == "peers.allow" ? p.settings.allow_file : p.settings.deny_file, line->line,
+                       line->text);
   p.node.set_acl(io::clock_now(), allow, deny);
   return {};
 }
 
 Result<void, std::string> ControlThread::Impl::read_lists(bool even_unchanged) {
-  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file, &p.settings.deny_file};
+  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file,
+                                                &p.settings.deny_file};
   std::array<io::FileStamp, 3> fresh;
   for (std::size_t i = 0; i < files.size(); ++i) fresh[i] = io::file_stamp(*files[i]);
   if (!even_unchanged && (fresh == stamps || !lists_at_rest(fresh))) return {};
@@ -272,6 +275,7 @@ Result<void, std::string> ControlThread::Impl::read_lists(bool even_unchanged) {
   std::string wrong;
   for (auto* trouble : {&facts.hosts_trouble, &facts.acl_trouble}) {
     if (trouble->empty()) continue;
+    if (trouble->ends_with(kSkipped)) trouble->resize(trouble->size() - kSkipped.size());
     if (!trouble->ends_with(kStays)) *trouble += kStays;
     wrong += (wrong.empty() ? "" : "\n") + *trouble;
   }
@@ -310,9 +314,11 @@ void ControlThread::Impl::refresh_firewall() {
     p.log(p.firewall->trouble().empty() ? Level::info : Level::warn, "firewall", "{}", said);
 }
 
-Result<control::ShellActions::Changed, std::string> ControlThread::Impl::change_firewall(const firewall::Entry& e) {
+Result<control::ShellActions::Changed, std::string> ControlThread::Impl::change_firewall(
+    const firewall::Entry& e) {
   if (p.firewall == nullptr)
-    return bad(std::string("this node has no interface (tun.enabled: false), so nothing here can be reached from the mesh"));
+    return bad(std::string(
+        "this node has no interface (tun.enabled: false), so nothing here can be reached from the mesh"));
   auto done = p.firewall->change(e, unix_now());
   if (done)
     p.log(Level::info, "firewall", "{} {}{}", e.allow ? "opened" : "closed", config::text_of(e.ports),
@@ -330,7 +336,8 @@ void ControlThread::Impl::reload() {
     fresh->warnings.push_back(c.text());
   for (const auto& w : fresh->warnings) p.log.always(Level::warn, w);
   if (p.firewall != nullptr)
-    if (const auto done = p.firewall->apply(Firewall::wanted_by(fresh->config, fresh->places), key_of(p.node), unix_now());
+    if (const auto done =
+            p.firewall->apply(Firewall::wanted_by(fresh->config, fresh->places), key_of(p.node), unix_now());
         !done)
       return p.log.always(Level::error, "reload refused, the running configuration stays: " + done.error());
   p.settings.config.weft.firewall = fresh->config.weft.firewall;

@@ -84,7 +84,7 @@ class Side final : WireSink, TunSink, PuntSink {
     v.transports = {t};
     v.shards.add(enc.stats());
     v.shards.add(dec.stats());
-    v.listening_sockets = [] {
+    v.listening_sockets = [](bool) {
       return std::vector<ListeningSocket>{{"tcp", "::", 22, 5, "sshd", "accept", true},
                                           {"udp", "::", 53, 0, "", "drop", true}};
     };
