@@ -83,9 +83,9 @@ w a allow tcp/8080 --from c > /dev/null
 check "weft allow --from: for that node" wait_until 60 tcp c 8080 2
 check "and for no other" not tcp b 8080
 w a deny tcp/8080 > /dev/null
-w a allow tcp/8080 --for 2s > /dev/null
+w a allow tcp/8080 --for 6s > /dev/null
 check "weft allow --for: open" tcp b 8080 5
-check "and closed after it" wait_until 6 not tcp b 8080 0.3
+check "and closed after it" wait_until 15 not tcp b 8080 0.3
 w a deny tcp/8001 > /dev/null
 check "weft deny closes what the file opens" not tcp b 8001
 w a allow tcp/8001 > /dev/null
