@@ -69,7 +69,7 @@ control::ShellView ControlThread::Impl::view() {
 ControlSocket::Reply ControlThread::Impl::handle_request(std::string_view line) {
   ControlSocket::Reply reply;
   Outbox out;
-  control::Context context{p.node, io::clock_now(), out, view(), {}, this};
+  control::Context context{p.node, io::clock_now(), out, view(), this};
   reply.line = control::handle_request(line, context);
   if (const auto id = context.followed) {
     reply.more = [this, id = *id, revision = std::uint64_t{0}]() mutable {

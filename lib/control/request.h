@@ -29,9 +29,9 @@ struct Context {
   Now now;
   Outbox& out;
   ShellView shell;
-  /// Set when the reply is the first of several: follow() has the others.
-  std::optional<std::uint64_t> followed;
   ShellActions* actions = nullptr;  // may be null: then what only the shell can do is refused
+  /// Set when the reply is the first of several: follow() has the others.
+  std::optional<std::uint64_t> followed = std::nullopt;
 };
 
 /// `line` without its newline. Longer than kMaxRequest - 1 is refused.
