@@ -24,9 +24,8 @@ constexpr std::string_view kNeedsCapability =
     "false to run as a router only";
 
 constexpr std::string_view kNotForThisUser =
-    "the mode of the device file keeps this user out: `chmod 666 /dev/net/tun`, as udev does (the capability "
-    "is asked for "
-    "besides), or start the daemon as root";
+    "the mode of the device file keeps this user out: `chmod 666 /dev/net/tun`, as udev does (CAP_NET_ADMIN "
+    "is asked for besides), or start the daemon as root";
 constexpr std::string_view kWithheld =
     "the container or the service withholds the device: allow it (docker: --device /dev/net/tun, systemd: "
     "DeviceAllow=/dev/net/tun rw)";
