@@ -36,8 +36,10 @@ Result<io::Fd, std::string> open_socket(const std::string& path) {
   const timeval patience{kPatienceSecs, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
-    return bad(connect_failure(errno, path, membership()));
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
+    const int error = errno;  // looking at groups changes it
+    return bad(connect_failure(error, path, membership()));
+  }
   return fd;
 }
 

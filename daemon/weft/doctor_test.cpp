@@ -135,7 +135,7 @@ TEST(Doctor, DeviceAndCapability) {
   expect(f, "interface", Grade::fail, "IPv6 is switched off", "disable_ipv6=0");
   f = healthy();
   f.interface_exists = false;
-  expect(f, "interface", Grade::fail, "is gone", "restart weftd");
+  expect(f, "interface", Grade::fail, "is gone", "systemctl restart weft");
   f = healthy();
   f.interface_up = false;
   expect(f, "interface", Grade::fail, "is down", "ip link set weft0 up");

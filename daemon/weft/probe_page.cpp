@@ -58,7 +58,7 @@ std::string stage_line(const Json& stage, const Style& style) {
     for (const auto& r : remedies)
       if (r.is_string())
         out +=
-            fmt::format("  {}  {}\n", std::string(kNameWidth + 6, ' '), "* " + clean(r.get<std::string>()));
+            fmt::format("  {}  {}\n", std::string(kNameWidth + 8, ' '), "* " + clean(r.get<std::string>()));
   return out;
 }
 
