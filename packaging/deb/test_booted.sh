@@ -57,7 +57,7 @@ node_is_reached() { in_root weft ping bee -c 1; }
 test_run() {
   local npub words pid
   in_root useradd -m alice
-  traces "$R" > "$S/before"
+  traces > "$S/before"
   in_root ip -6 rule > "$S/rules.before"
   check "it installs" in_root dpkg -i /root/weft-old.deb
   check "it runs at once" wait_until 10 active
@@ -120,7 +120,7 @@ test_run() {
   check "it is installed again" in_root dpkg --force-confold -i /root/weft-new.deb
   check "and is who it was" test "$(in_root cat /var/lib/weft/weft.pub)" = "$npub"
   check "it is purged" in_root dpkg --purge weft
-  traces "$R" > "$S/after"
+  traces > "$S/after"
   check "nothing is left" diff "$S/before" "$S/after"
   check "user and group neither" not in_root getent passwd weft
   check "no unit either" not has "$(in_root systemctl list-units --all --no-legend 'weft*')" weft

@@ -1,44 +1,15 @@
 # In a copy-on-write view of this system; sourced by test.
 
 test_begin() {
-  R=$S/root
-  mkdir -p "$S/layer" "$R"
-  mount -t tmpfs tmpfs "$S/layer" && mkdir "$S/layer/upper" "$S/layer/work" &&
-    mount -t overlay overlay -o "lowerdir=/,upperdir=$S/layer/upper,workdir=$S/layer/work" "$R" ||
-    { echo "skipped: no overlay file system"; exit 77; }
-  mount -t proc proc "$R/proc" && mount -t tmpfs tmpfs "$R/run" && mount -t tmpfs tmpfs "$R/tmp" && mount --rbind /dev "$R/dev" &&
-    mount --bind "$TUN" "$R/dev/net/tun" || return 1
+  root_begin || return
   cp "$NEW" "$R/tmp/new.deb" && cp "$OLD" "$R/tmp/old.deb"
-  if [ -e "$R/var/lib/dpkg/info/weft.list" ]; then in_root dpkg --purge weft > /dev/null; fi
-  in_root getent passwd weft > /dev/null && in_root userdel weft
-  in_root getent group weft > /dev/null && in_root groupdel weft
-  rm -rf "$R/etc/weft" "$R/var/lib/weft"
-  true
 }
-test_end() { umount -R -l "$S/root" "$S/layer" 2> /dev/null; }
-
-in_root() { chroot "$R" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
+test_end() { root_end; }
 dpkg_in() { in_root dpkg "$@"; }
-owner() { stat -c '%U:%G %a' "$R/$1" 2> /dev/null || in_root stat -c '%U:%G %a' "/$1"; }
-owner_in() { in_root stat -c '%U:%G %a' "/$1"; }
-
-# As the unit would: user, capability, folders.
-start_daemon() {
-  in_root install -d -o weft -g weft -m 0750 /run/weft
-  chroot "$R" unshare -n sh -c 'ip link set lo up && exec setpriv --reuid weft --regid weft --init-groups --inh-caps +net_admin \
-    --ambient-caps +net_admin --bounding-set -all,+net_admin --no-new-privs env -i PATH=/usr/bin:/usr/sbin STATE_DIRECTORY=/var/lib/weft \
-    /usr/sbin/weftd --config /etc/weft/weft.yaml' > "$S/daemon.log" 2>&1 &
-  DAEMON=$!
-  wait_until 10 in_root test -S /run/weft/control.sock
-}
-stop_daemon() {
-  kill -TERM "$DAEMON"
-  wait "$DAEMON"
-}
 
 test_run() {
   local npub words
-  traces "$R" > "$S/before"
+  traces > "$S/before"
   check "it installs" dpkg_in -i /tmp/old.deb
   check "the service is verified by systemd" systemd-analyze verify --root="$R" --man=no "$R/lib/systemd/system/weft.service"
   words=$(systemd-analyze security --offline=true "$R/lib/systemd/system/weft.service" | tail -1)
@@ -50,7 +21,7 @@ test_run() {
   check "the configuration is good as it comes" in_root weftd --check -c /etc/weft/weft.yaml
   check "the manual opens" in_root man -P cat weft
 
-  check "weftd starts as the unit starts it" start_daemon || cat "$S/daemon.log"
+  check "weftd starts as the unit starts it" start_daemon /usr/sbin/weftd
   check "weft status answers" has "$(in_root weft status)" "npub1"
   check "the interface is up" has "$(in_root weft status)" "weft0 (active)"
   check "the socket is for the group" test "$(owner_in run/weft/control.sock)" = "weft:weft 770"
@@ -74,7 +45,7 @@ test_run() {
   check "and is who it was" test "$(in_root cat /var/lib/weft/weft.pub)" = "$npub"
   check "it is purged" dpkg_in --purge weft
   rm -rf "$R/run/weft"
-  traces "$R" > "$S/after"
+  traces > "$S/after"
   check "nothing is left" diff "$S/before" "$S/after"
   check "user and group neither" not in_root getent passwd weft
 }

@@ -56,10 +56,3 @@ check_texts() {
 complete_in_bash() {  # FILE WORD...
   bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft; echo "${COMPREPLY[@]}"' complete "$@"
 }
-
-# What of weft is in the file system below $1: all that has its name, but for what the package manager keeps about everything.
-traces() {
-  find "$1" -xdev \( -path "$1/proc" -o -path "$1/sys" -o -path "$1/work" -o -path "$1/root/weft*" -o -path "$1/tmp" \
-    -o -path "$1/var/cache/*" -o -path "$1/var/log/*" -o -path "$1/usr/src" -o -path "$1/build" \) -prune -o \
-    -iname '*weft*' -print | grep -v "$(pwd)" | sort
-}
