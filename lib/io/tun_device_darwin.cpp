@@ -66,7 +66,8 @@ Result<TunDevice, Failure> TunDevice::open(const TunOptions& o) {
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) {
     const int error = errno;
     return bad(os_failure(error, "creating a utun interface",
-                          error == EPERM   ? "start the daemon as root, or set tun.enabled: false to run as a router only"
+                          error == EPERM
+                              ? "start the daemon as root, or set tun.enabled: false to run as a router only"
                           : error == EBUSY ? "a running program has " + o.name + "; choose another tun.name"
                                            : std::string()));
   }

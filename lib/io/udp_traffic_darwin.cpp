@@ -21,7 +21,8 @@ SendResult send_one(int fd, bool connected, SendFault* fault, const Endpoint* to
   const socklen_t length = to == nullptr ? 0 : to_sockaddr(*to, name);
   for (int pending = 0;;) {
     errno = fault == nullptr ? 0 : fault->refuse(false, 1, data.size());
-    if (errno == 0 && sendto(fd, data.data(), data.size(), MSG_DONTWAIT, length > 0 ? &name.any : nullptr, length) >= 0)
+    if (errno == 0 &&
+        sendto(fd, data.data(), data.size(), MSG_DONTWAIT, length > 0 ? &name.any : nullptr, length) >= 0)
       return {SendStatus::ok, 1, 0};
     if (errno == EINTR || (connected && is_pending_error(errno) && pending++ < kPendingErrors)) continue;
     return {classify_send_error(errno), 0, errno};

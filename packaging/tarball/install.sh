@@ -41,7 +41,7 @@ chmod 755 "$prefix/share/weft/uninstall.sh"
 
 if [ -d /etc/systemd ]; then
   mkdir -p /etc/systemd/system
-  sed "s|/usr/sbin/weftd|$prefix/sbin/weftd|" systemd/weft.service > /etc/systemd/system/weft.service
+  sed "s|/usr/sbin/weft|$prefix/sbin/weft|" systemd/weft.service > /etc/systemd/system/weft.service
 fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
