@@ -280,9 +280,12 @@ def every_link_has_a_socket_of_its_own_and_loses_it_with_the_link():
         assert [connected_count(n) for n in (a, b, c)] == [1, 2, 1]
         pings = Pings(a, c)
         time.sleep(1)
+        opened = b.ask("show_dataplane")["connected_udp"]["opened"]
         b.ask("disconnect", npub=lab.npub("a"))
-        wait_for("the socket is closed", 5, lambda: connected_count(b) == 1)
         own_socket(a, "b", seconds=20)
+        # the peer is back within milliseconds: one more was opened, and the old one is gone
+        wait_for("a new socket in place of the old one", 20, lambda: connected_count(b) == 2 and
+                 b.ask("show_dataplane")["connected_udp"]["opened"] > opened)
         reaches(a, c)
         pings.lost()
         c.stop(signal.SIGKILL)
