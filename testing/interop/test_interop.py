@@ -201,8 +201,9 @@ def the_references_client_knows_every_command_of_ours():
                 assert not missing, f"{args} lacks {missing}"
             done.append(" ".join(args[:2]))
         for peer_of, node in (("b", a), ("a", b)):
-            p = ctl(node, "stats", "history", "srtt_ms", "--peer", lab.npub(peer_of), "--window", "10s")
-            assert p.returncode == 0, p.stderr
+            # A peer is in the record from the first second on, in either daemon.
+            wait_for("a record of the peer", 5, lambda: ctl(node, "stats", "history", "srtt_ms", "--peer", lab.npub(peer_of),
+                                                            "--window", "10s").returncode == 0)
         if "probe" in subcommands(ctl(a, "--help").stdout):
             ours, theirs = ctl(a, "probe", lab.npub("b"), "--json"), ctl(b, "probe", lab.npub("a"), "--json")
             assert ours.returncode == 0, ours.stdout + ours.stderr
