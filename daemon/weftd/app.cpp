@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -104,9 +105,13 @@ void log_start(const Settings& s, const ChosenIdentity& id, const std::vector<Ud
   for (const auto& k : config::inert_keys(s.config, s.places))
     log.always(Level::info, fmt::format("{}: no effect ({})", k.key, k.why));
   if (mesh != nullptr && config::firewall_on(s.config))
-    log.always(Level::info, "firewall on: from the mesh only ping comes in, and what weft.firewall.allow and weft allow open");
+    log.always(
+        Level::info,
+        "firewall on: from the mesh only ping comes in, and what weft.firewall.allow and weft allow open");
   else if (mesh != nullptr)
-    log.always(Level::warn, "firewall off: every node of the mesh reaches every port that listens on :: or the mesh address");
+    log.always(
+        Level::warn,
+        "firewall off: every node of the mesh reaches every port that listens on :: or the mesh address");
 }
 
 /// Before there are other threads: they inherit what is left.
@@ -115,7 +120,8 @@ void give_up_privileges(const Settings& s, const std::vector<UdpPort>& ports,
   constexpr std::uint16_t kFirstForEverybody = 1024;
   io::Needs needs;
   needs.net_raw = !s.config.transports.ethernet.empty();
-  for (const auto& p : ports) needs.low_ports = needs.low_ports || p.info.local.port < kFirstForEverybody;
+  needs.low_ports = std::ranges::any_of(
+      ports, [](const auto& p) { return p.info.up && p.info.local.port < kFirstForEverybody; });
   needs.folders = {s.config_dir, s.state_dir};
   if (const auto slash = control_socket.rfind('/'); slash != std::string::npos)
     needs.folders.push_back(control_socket.substr(0, slash));
@@ -147,7 +153,8 @@ int run_app(const CommandLine& command_line) {
     firewall.emplace(config.tun.name, settings->kept_firewall_file);
     firewall->read_kept(settings->warnings);
     const auto wanted = Firewall::wanted_by(config, settings->places);
-    if (const auto done = firewall->apply(wanted, {}, started.unix_ms / 1000); !done) return fail(done.error());
+    if (const auto done = firewall->apply(wanted, {}, started.unix_ms / 1000); !done)
+      return fail(done.error());
     auto opened = open_interface(config.tun, chosen->identity.mesh_addr(), counts.encrypt,
                                  config.weft.dataplane.offload, settings->warnings);
     if (!opened) return fail(opened.error());
@@ -165,10 +172,10 @@ int run_app(const CommandLine& command_line) {
     log_start(*settings, *chosen, ports, interface, workers, log);
     Node node(node_options(*settings, ports, counts, log), chosen->identity.clone(), rng, log, started);
     // Not destroyed while the system's resolver holds its thread: nothing but memory hangs on it then.
-    auto control = std::make_unique<ControlThread>(
-        ControlThread::Parts{node, workers, ports, interface, firewall ? &*firewall : nullptr, *settings, *chosen,
-                             descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt),
-                             command_line.config_file, started, log});
+    auto control = std::make_unique<ControlThread>(ControlThread::Parts{
+        node, workers, ports, interface, firewall ? &*firewall : nullptr, *settings, *chosen,
+        descriptors_for_links(kOtherDescriptors + ports.size() * counts.decrypt), command_line.config_file,
+        started, log});
     control->open();
     io::RaisedPriority raised(config.weft.dataplane.raise_priority);  // needs what is given up now
     give_up_privileges(*settings, ports, control->control_socket(), log);

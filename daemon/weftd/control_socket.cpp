@@ -9,6 +9,7 @@
 #include <set>
 
 #include "control/request.h"
+#include "weftd/accept_loop.h"
 
 namespace weft::daemon {
 namespace {
@@ -28,7 +29,7 @@ struct ControlSocket::Impl : std::enable_shared_from_this<Impl> {
         drops(d),
         handle(std::move(h)) {}
 
-  void accept();
+  void take(stream_protocol::socket s);
   void close();
 
   boost::asio::io_context& io;
@@ -37,7 +38,6 @@ struct ControlSocket::Impl : std::enable_shared_from_this<Impl> {
   DropCounters& drops;
   Handle handle;
   std::set<std::shared_ptr<Client>> clients;
-  bool closed = false;
 };
 
 /// One connection. It is alive while it is among the clients or a handler holds it.
@@ -93,10 +93,9 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
   }
   /// Both directions closed. A client that only says that it asks no more is still listening.
   void watch_for_hangup() {
-    socket.async_wait(stream_protocol::socket::wait_error,
-                      [self = shared_from_this()](const Failed& failed) {
-                        if (!failed) self->end();
-                      });
+    socket.async_wait(stream_protocol::socket::wait_error, [self = shared_from_this()](const Failed& failed) {
+      if (!failed) self->end();
+    });
   }
   void next_look() {
     timer.expires_after(kLook);
@@ -110,11 +109,12 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
     if (!next.line) return next.done ? end() : next_look();
     reply = std::move(*next.line) + "\n";
     limit(nullptr);
-    boost::asio::async_write(socket, boost::asio::buffer(reply),
-                             [self = shared_from_this(), done = next.done](const Failed& failed, std::size_t) {
-                               if (failed || done) return self->end();
-                               self->next_look();
-                             });
+    boost::asio::async_write(
+        socket, boost::asio::buffer(reply),
+        [self = shared_from_this(), done = next.done](const Failed& failed, std::size_t) {
+          if (failed || done) return self->end();
+          self->next_look();
+        });
   }
   void end() {
     answered = true;
@@ -142,32 +142,17 @@ struct ControlSocket::Impl::Client : std::enable_shared_from_this<Client> {
   bool answered = false;
 };
 
-void ControlSocket::Impl::accept() {
-  acceptor.async_accept([self = shared_from_this()](const Failed& failed, stream_protocol::socket s) {
-    if (self->closed) return;
-    if (failed) {  // out of descriptors, most likely: try again when some may be free
-      self->pause.expires_after(std::chrono::milliseconds(100));
-      self->pause.async_wait([self](const Failed& stopped) {
-        if (!stopped && !self->closed) self->accept();
-      });
-      return;
-    }
-    Failed ignored;
-    s.non_blocking(true, ignored);
-    if (self->clients.size() >= kMostClients) {
-      self->drops.add(Drop::control_too_many);
-    } else {
-      auto c = std::make_shared<Client>(self, std::move(s));
-      self->clients.insert(c);
-      c->limit("read timeout");
-      c->read();
-    }
-    self->accept();
-  });
+void ControlSocket::Impl::take(stream_protocol::socket s) {
+  Failed ignored;
+  s.non_blocking(true, ignored);
+  if (clients.size() >= kMostClients) return drops.add(Drop::control_too_many);
+  auto c = std::make_shared<Client>(shared_from_this(), std::move(s));
+  clients.insert(c);
+  c->limit("read timeout");
+  c->read();
 }
 
 void ControlSocket::Impl::close() {
-  closed = true;
   Failed ignored;
   acceptor.close(ignored);
   pause.cancel();
@@ -176,7 +161,8 @@ void ControlSocket::Impl::close() {
 
 ControlSocket::ControlSocket(boost::asio::io_context& io, SocketFile file, DropCounters& drops, Handle handle)
     : file_(std::move(file)), impl_(std::make_shared<Impl>(io, file_.take_fd(), drops, std::move(handle))) {
-  impl_->accept();
+  accept_each(impl_, impl_->acceptor, impl_->pause,
+              [i = impl_.get()](stream_protocol::socket s) { i->take(std::move(s)); });
 }
 
 ControlSocket::~ControlSocket() { impl_->close(); }

@@ -8,14 +8,14 @@
 #include <boost/asio/write.hpp>
 #include <list>
 
+#include "weftd/accept_loop.h"
+
 namespace weft::daemon {
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using Failed = boost::system::error_code;
-
-constexpr auto kRest = std::chrono::milliseconds(100);
 
 /// One connection. Lives as long as something of it is awaited.
 class Client : public std::enable_shared_from_this<Client> {
@@ -93,20 +93,6 @@ struct DnsTcp::Impl : std::enable_shared_from_this<DnsTcp::Impl> {
     return e;
   }
 
-  void wait() {
-    acceptor.async_accept([self = shared_from_this()](const Failed& failed, tcp::socket socket) {
-      if (!self->acceptor.is_open()) return;
-      if (!failed) {
-        self->take(std::move(socket));
-        return self->wait();
-      }
-      self->rest.expires_after(kRest);  // out of descriptors, most likely; asking again at once would spin
-      self->rest.async_wait([self](const Failed& stopped) {
-        if (!stopped && self->acceptor.is_open()) self->wait();
-      });
-    });
-  }
-
   void take(tcp::socket socket) {
     Failed e;
     const auto here = socket.local_endpoint(e), there = socket.remote_endpoint(e);
@@ -139,7 +125,8 @@ Result<DnsTcp, std::string> DnsTcp::open(asio::io_context& io, const config::Dns
   if (e)
     return bad("name responder over TCP on " + config.bind_addr + ", port " + std::to_string(config.port) +
                ": " + e.message());
-  impl->wait();
+  accept_each(impl, impl->acceptor, impl->rest,
+              [i = impl.get()](tcp::socket socket) { i->take(std::move(socket)); });
   return DnsTcp(std::move(impl));
 }
 

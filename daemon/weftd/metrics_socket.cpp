@@ -9,6 +9,7 @@
 #include <boost/beast/http.hpp>
 #include <optional>
 
+#include "weftd/accept_loop.h"
 #include "weftd/run_dir.h"
 
 namespace weft::daemon {
@@ -54,7 +55,6 @@ struct MetricsSocket::Impl : std::enable_shared_from_this<Impl> {
   std::string address;
   bool check_host = false;
   std::size_t clients = 0;
-  bool closed = false;
 };
 
 /// One connection; alive while a handler holds it.
@@ -116,22 +116,12 @@ struct MetricsSocket::Impl::Client : std::enable_shared_from_this<Client> {
 
 template <class Acceptor>
 void MetricsSocket::Impl::accept(Acceptor& acceptor) {
-  acceptor.async_accept([self = shared_from_this(), &acceptor](const Failed& failed, auto socket) {
-    if (self->closed) return;
-    if (failed) {  // out of descriptors, most likely
-      self->pause.expires_after(std::chrono::milliseconds(100));
-      self->pause.async_wait([self, &acceptor](const Failed& stopped) {
-        if (!stopped && !self->closed) self->accept(acceptor);
-      });
-      return;
-    }
-    if (self->clients < kMostClients) std::make_shared<Client>(self, std::move(socket))->read();
-    self->accept(acceptor);
+  accept_each(shared_from_this(), acceptor, pause, [this](auto socket) {
+    if (clients < kMostClients) std::make_shared<Client>(shared_from_this(), std::move(socket))->read();
   });
 }
 
 void MetricsSocket::Impl::close() {
-  closed = true;
   Failed ignored;
   tcp.close(ignored);
   local.close(ignored);
@@ -146,8 +136,8 @@ Result<MetricsSocket, std::string> MetricsSocket::open(asio::io_context& io,
   auto impl = std::make_shared<Impl>(io);
   impl->page = std::move(page);
   if (!at->path.empty()) {
-    auto file = SocketFile::listen(at->path);
-    if (!file) return bad("metrics: " + file.error());
+    auto file = SocketFile::listen(at->path, "metrics socket", "weft.metrics.listen");
+    if (!file) return bad(file.error());
     impl->file.emplace(std::move(*file));
     impl->local.assign(asio::local::stream_protocol(), impl->file->take_fd().release());
     impl->address = at->path;

@@ -55,18 +55,18 @@ void own_dir(const std::string& dir) {
 }
 
 /// Removes a socket file that nobody answers on. Errors: what else it is.
-Result<void, std::string> clear_stale(const std::string& path, const sockaddr_un& name) {
+Result<void, std::string> clear_stale(const std::string& path, const sockaddr_un& name,
+                                      const std::string& what, const std::string& key) {
   struct stat s {};
   if (lstat(path.c_str(), &s) != 0) return {};
   if (!S_ISSOCK(s.st_mode))
-    return bad("control socket " + path + ": something that is no socket is there; move it away");
+    return bad(what + " " + path + ": something that is no socket is there; move it away");
   const io::Fd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 || errno == EAGAIN)
-    return bad("control socket " + path +
-               " is in use by a running weftd; stop it, or set node.control.socket_path");
-  if (errno != ECONNREFUSED) return bad(io::os_failure(errno, "control socket " + path).text);
+    return bad(what + " " + path + " is in use by a running weftd; stop it, or set " + key);
+  if (errno != ECONNREFUSED) return bad(io::os_failure(errno, what + " " + path).text);
   if (unlink(path.c_str()) != 0)
-    return bad(io::os_failure(errno, "removing the stale control socket " + path).text);
+    return bad(io::os_failure(errno, "removing the stale " + what + " " + path).text);
   return {};
 }
 
@@ -82,12 +82,13 @@ std::string control_socket_path(bool create) {
   return tmp_dir() + "/control.sock";
 }
 
-Result<SocketFile, std::string> SocketFile::listen(const std::string& path) {
+Result<SocketFile, std::string> SocketFile::listen(const std::string& path, const std::string& what,
+                                                   const std::string& key) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof name.sun_path)
-    return bad("control socket path is longer than " + std::to_string(sizeof name.sun_path - 1) +
-               " bytes: " + path + "; set node.control.socket_path to a shorter one");
+    return bad(what + " path is longer than " + std::to_string(sizeof name.sun_path - 1) + " bytes: " + path +
+               "; set " + key + " to a shorter one");
   std::memcpy(name.sun_path, path.c_str(), path.size());
 
   SocketFile f;
@@ -101,22 +102,22 @@ Result<SocketFile, std::string> SocketFile::listen(const std::string& path) {
   } else if (dir == kSystemDir) {
     own_dir(dir);
   }
-  if (in_tmp && !is_private_dir(dir)) return bad("control socket: " + dir + " is not ours alone; remove it");
-  if (auto ok = clear_stale(path, name); !ok) return bad(ok.error());
+  if (in_tmp && !is_private_dir(dir)) return bad(what + ": " + dir + " is not ours alone; remove it");
+  if (auto ok = clear_stale(path, name, what, key); !ok) return bad(ok.error());
 
   f.fd_ = io::Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const mode_t before = umask(0117);  // nobody may connect between bind and chmod
   const bool bound = f.fd_ && bind(f.fd_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
   const int error = errno;
   umask(before);
-  if (!bound) return bad(io::os_failure(error, "control socket " + path).text);
+  if (!bound) return bad(io::os_failure(error, what + " " + path).text);
   f.path_ = path;
   if (!give_to_group(path)) return bad(io::os_failure(errno, "group of " + path).text);
   if (chmod(path.c_str(), in_tmp ? 0700 : 0770) != 0)
     return bad(io::os_failure(errno, "mode of " + path).text);
   struct stat s {};
   if (stat(path.c_str(), &s) == 0) f.inode_ = s.st_ino;
-  if (::listen(f.fd_.get(), kBacklog) != 0) return bad(io::os_failure(errno, "control socket " + path).text);
+  if (::listen(f.fd_.get(), kBacklog) != 0) return bad(io::os_failure(errno, what + " " + path).text);
   return f;
 }
 

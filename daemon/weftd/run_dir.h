@@ -19,8 +19,11 @@ std::string control_socket_path(bool create);
 /// A listening socket in the file system; its file, and the folder if we made it, go with the object.
 class SocketFile {
  public:
-  /// A socket file that nobody listens on is replaced; anything else at `path` is left alone. Errors: a sentence.
-  static Result<SocketFile, std::string> listen(const std::string& path);
+  /// A socket file that nobody listens on is replaced; anything else at `path` is left alone. Errors: a sentence, in which
+  /// `what` names the socket and `key` the key of the configuration that places it.
+  static Result<SocketFile, std::string> listen(const std::string& path,
+                                                const std::string& what = "control socket",
+                                                const std::string& key = "node.control.socket_path");
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&&) = delete;
   ~SocketFile();

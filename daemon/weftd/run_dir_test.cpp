@@ -69,7 +69,17 @@ TEST_F(RunDir, ALiveSocketIsLeftAlone) {
   const auto second = SocketFile::listen(path_);
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().find("in use"), std::string::npos);
+  EXPECT_NE(second.error().find("node.control.socket_path"), std::string::npos);
   EXPECT_TRUE(fs::exists(path_));
+}
+
+TEST_F(RunDir, AnotherSocketsTroubleNamesItsOwnKey) {
+  const auto first = SocketFile::listen(path_);
+  ASSERT_TRUE(first);
+  const auto second = SocketFile::listen(path_, "metrics socket", "weft.metrics.listen");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().find("metrics socket "), 0U) << second.error();
+  EXPECT_NE(second.error().find("set weft.metrics.listen"), std::string::npos) << second.error();
 }
 
 TEST_F(RunDir, WhatIsNoSocketIsLeftAlone) {
