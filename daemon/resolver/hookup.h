@@ -46,7 +46,7 @@ Responder responder_of(const config::Config& config);
 /// What was done, or why there was nothing to do; one line or more.
 Result<std::string, std::string> up(System& system, config::ResolverHook wish, const Responder& to);
 Result<std::string, std::string> down(System& system, const Responder& to);
-/// Which hooks are in place.
+/// What there is on this machine, and what `auto` would take.
 std::string status(System& system, const Responder& to);
 
 /// resolv.conf with our server before the others, and without it.

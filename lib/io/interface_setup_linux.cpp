@@ -21,24 +21,10 @@ constexpr std::uint8_t kMeshPrefixBits = 8;
 constexpr std::array<std::uint8_t, 16> kMeshPrefix{0xfd};
 constexpr std::uint32_t kMinIp6Mtu = 1280;
 
-int set_mtu(Netlink& nl, unsigned index, std::uint32_t mtu) {
+int set_number(Netlink& nl, unsigned index, std::uint16_t attribute, std::uint32_t value) {
   nlmsghdr* const m = nl.message(RTM_NEWLINK, 0);
   nl.body<ifinfomsg>(m)->ifi_index = static_cast<int>(index);
-  mnl_attr_put_u32(m, IFLA_MTU, mtu);
-  return nl.request(m);
-}
-
-int set_queue_packets(Netlink& nl, unsigned index, std::uint32_t packets) {
-  nlmsghdr* const m = nl.message(RTM_NEWLINK, 0);
-  nl.body<ifinfomsg>(m)->ifi_index = static_cast<int>(index);
-  mnl_attr_put_u32(m, IFLA_TXQLEN, packets);
-  return nl.request(m);
-}
-
-int set_gso_bytes(Netlink& nl, unsigned index, std::uint32_t bytes) {
-  nlmsghdr* const m = nl.message(RTM_NEWLINK, 0);
-  nl.body<ifinfomsg>(m)->ifi_index = static_cast<int>(index);
-  mnl_attr_put_u32(m, IFLA_GSO_MAX_SIZE, bytes);
+  mnl_attr_put_u32(m, attribute, value);
   return nl.request(m);
 }
 
@@ -136,13 +122,13 @@ Result<InterfaceSetup, Failure> InterfaceSetup::apply(const InterfacePlan& p,
   };
   Netlink nl;
   InterfaceSetup s(index);
-  if (int e = set_mtu(nl, index, p.mtu); e != 0)
+  if (int e = set_number(nl, index, IFLA_MTU, p.mtu); e != 0)
     return bad(refused(e, "setting the MTU of " + p.name + " to " + std::to_string(p.mtu)));
   if (p.gso_bytes != 0)
-    if (int e = set_gso_bytes(nl, index, p.gso_bytes); e != 0)
+    if (int e = set_number(nl, index, IFLA_GSO_MAX_SIZE, p.gso_bytes); e != 0)
       warn(refused(e, "limiting super-packets of " + p.name));
   if (p.queue_packets != 0)
-    if (int e = set_queue_packets(nl, index, p.queue_packets); e != 0)
+    if (int e = set_number(nl, index, IFLA_TXQLEN, p.queue_packets); e != 0)
       warn(refused(e, "making the queue of " + p.name + " longer"));
   no_link_local(nl, index);  // a matter of tidiness only
   if (int e = add_address(nl, index, p.address); e != 0)

@@ -56,8 +56,11 @@ nlmsghdr* Netlink::message(std::uint16_t type, std::uint16_t flags) {
 }
 
 int Netlink::request(nlmsghdr* m, const std::function<void(const nlmsghdr*)>& each) {
-  if (!socket_) return error_;
-  if (mnl_socket_sendto(socket_.get(), m, m->nlmsg_len) < 0) return errno;
+  return socket_ ? ask(socket_.get(), m, each) : error_;
+}
+
+int ask(mnl_socket* socket, const nlmsghdr* m, const std::function<void(const nlmsghdr*)>& each) {
+  if (mnl_socket_sendto(socket, m, m->nlmsg_len) < 0) return errno;
   const auto on_part = [](const nlmsghdr* part, void* f) {
     const auto& call = *static_cast<const std::function<void(const nlmsghdr*)>*>(f);
     if (call) call(part);
@@ -65,10 +68,10 @@ int Netlink::request(nlmsghdr* m, const std::function<void(const nlmsghdr*)>& ea
   };
   alignas(nlmsghdr) std::array<char, 32768> in{};
   for (;;) {
-    const auto n = mnl_socket_recvfrom(socket_.get(), in.data(), in.size());
+    const auto n = mnl_socket_recvfrom(socket, in.data(), in.size());
     if (n < 0) return errno;
     const int r =
-        mnl_cb_run(in.data(), static_cast<std::size_t>(n), sequence_, mnl_socket_get_portid(socket_.get()),
+        mnl_cb_run(in.data(), static_cast<std::size_t>(n), m->nlmsg_seq, mnl_socket_get_portid(socket),
                    on_part, const_cast<std::function<void(const nlmsghdr*)>*>(&each));
     if (r < 0) return errno;
     if (r == MNL_CB_STOP) return 0;

@@ -12,6 +12,15 @@
 
 namespace weft::io {
 
+struct CloseNetlink {
+  void operator()(mnl_socket* s) const { mnl_socket_close(s); }
+};
+using NetlinkSocket = std::unique_ptr<mnl_socket, CloseNetlink>;
+
+/// Sends one request, of whatever family, and waits for the end of its answer; each part goes to `each`. errno of the
+/// refusal, or 0.
+int ask(mnl_socket* socket, const nlmsghdr* m, const std::function<void(const nlmsghdr*)>& each = {});
+
 class Netlink {
  public:
   /// Not usable when the system refuses a socket: then every request() fails with its error.
@@ -25,15 +34,11 @@ class Netlink {
   Body* body(nlmsghdr* m) {
     return static_cast<Body*>(mnl_nlmsg_put_extra_header(m, sizeof(Body)));
   }
-  /// Sends it and waits for the acknowledgement; each part of the answer goes to `each`. errno of the
-  /// refusal, or 0.
+  /// ask() on this socket.
   int request(nlmsghdr* m, const std::function<void(const nlmsghdr*)>& each = {});
 
  private:
-  struct Close {
-    void operator()(mnl_socket* s) const { mnl_socket_close(s); }
-  };
-  std::unique_ptr<mnl_socket, Close> socket_;
+  NetlinkSocket socket_;
   int error_ = 0;
   std::uint32_t sequence_ = 0;
   alignas(nlmsghdr) std::array<char, 4096> buffer_{};

@@ -9,8 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <functional>
 
+#include "io/netlink_linux.h"
 #include "io/nft_batch_linux.h"
 #include "io/packet_filter.h"
 
@@ -48,37 +48,11 @@ Failure filter_failure(int error, std::string_view step) {
 }
 
 struct PacketFilter::Impl {
-  struct Close {
-    void operator()(mnl_socket* s) const { mnl_socket_close(s); }
-  };
-  std::unique_ptr<mnl_socket, Close> socket;
+  NetlinkSocket socket;
   std::uint32_t sequence = 1;
   bool owner_known = true;  // false: this kernel refuses tables with an owner
   bool made = false;
   Packets before{};  // of tables that were replaced
-
-  int send(const void* bytes, std::size_t n) {
-    return mnl_socket_sendto(socket.get(), bytes, n) < 0 ? errno : 0;
-  }
-
-  /// One request with an answer; each part of it goes to `each`. errno, or 0.
-  int ask(nlmsghdr* m, const std::function<void(const nlmsghdr*)>& each) {
-    if (const int e = send(m, m->nlmsg_len); e != 0) return e;
-    const auto on_part = [](const nlmsghdr* part, void* f) {
-      (*static_cast<const std::function<void(const nlmsghdr*)>*>(f))(part);
-      return MNL_CB_OK;
-    };
-    alignas(nlmsghdr) std::array<char, 32768> in{};
-    for (;;) {
-      const auto n = mnl_socket_recvfrom(socket.get(), in.data(), in.size());
-      if (n < 0) return errno;
-      const int r = mnl_cb_run(in.data(), static_cast<std::size_t>(n), m->nlmsg_seq,
-                               mnl_socket_get_portid(socket.get()), on_part,
-                               const_cast<std::function<void(const nlmsghdr*)>*>(&each));
-      if (r < 0) return errno;
-      if (r == MNL_CB_STOP) return 0;
-    }
-  }
 
   /// ENOENT: there is none.
   int find_table() {
@@ -86,12 +60,13 @@ struct PacketFilter::Impl {
     nlmsghdr* const m =
         nftnl_nlmsg_build_hdr(buffer.data(), NFT_MSG_GETTABLE, NFPROTO_INET, NLM_F_ACK, sequence++);
     mnl_attr_put_strz(m, NFTA_TABLE_NAME, kNftTable);
-    return ask(m, [](const nlmsghdr*) {});
+    return ask(socket.get(), m);
   }
 
   /// The kernel works a batch off while it is sent; what it has to say is there afterwards.
   std::pair<int, std::string_view> run(const NftBatch& batch) {
-    if (const int e = send(batch.bytes().data(), batch.bytes().size()); e != 0) return {e, "batch"};
+    if (mnl_socket_sendto(socket.get(), batch.bytes().data(), batch.bytes().size()) < 0)
+      return {errno, "batch"};
     alignas(nlmsghdr) std::array<char, 32768> in{};
     bool acknowledged = false;
     std::pair<int, std::string_view> first{0, ""};
@@ -120,7 +95,7 @@ struct PacketFilter::Impl {
         nftnl_nlmsg_build_hdr(buffer.data(), NFT_MSG_GETOBJ, NFPROTO_INET, NLM_F_DUMP, sequence++);
     mnl_attr_put_strz(m, NFTA_OBJ_TABLE, kNftTable);
     mnl_attr_put_u32(m, NFTA_OBJ_TYPE, htonl(NFT_OBJECT_COUNTER));
-    ask(m, [&](const nlmsghdr* part) {
+    ask(socket.get(), m, [&](const nlmsghdr* part) {
       nftnl_obj* const o = nftnl_obj_alloc();
       if (o == nullptr) return;
       if (nftnl_obj_nlmsg_parse(part, o) == 0 &&
@@ -191,7 +166,7 @@ Result<void, Failure> PacketFilter::remove() {
   return {};
 }
 
-bool PacketFilter::loaded() const { return impl_->find_table() == 0; }
+bool PacketFilter::loaded() const { return impl_->find_table() != ENOENT; }
 PacketFilter::Packets PacketFilter::packets() const { return impl_->packets(); }
 
 PacketFilter::PacketFilter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -14,7 +14,6 @@ class RaisedPriority {
   explicit RaisedPriority(bool wanted);
   /// The calling thread is as it was.
   void end();
-  bool raised() const { return raised_; }
 
  private:
   bool raised_ = false;

@@ -1,6 +1,10 @@
 #include "io/udp_socket.h"
 
+#include <sys/socket.h>
+
 #include <cerrno>
+
+#include "io/sockaddr.h"
 
 namespace weft::io {
 
@@ -44,7 +48,9 @@ SendStatus classify_send_error(int error) {
     case EAFNOSUPPORT:
     case EINVAL:  // an IPv4 source address that this machine has no more
     case EACCES:
+#ifdef ENONET  // Linux has it, macOS has not
     case ENONET:
+#endif
     case EPROTO:  // ICMP said so
     case ENOPROTOOPT:
       return SendStatus::unreachable;
@@ -57,6 +63,30 @@ SendStatus classify_send_error(int error) {
     default:
       return SendStatus::other;
   }
+}
+
+Result<void, Failure> UdpSocket::connect(const Endpoint& peer) {
+  SockAddr addr;
+  const auto length = to_sockaddr(peer, addr);
+  if (peer.family != family_) return bad(os_failure(EAFNOSUPPORT, "UDP socket to " + peer.text()));
+  if (::connect(fd_.get(), &addr.any, length) != 0)
+    return bad(os_failure(errno, "UDP socket to " + peer.text()));
+  connected_ = true;
+  return {};
+}
+
+bool UdpSocket::park() {
+  // Connected to a port of our own address that nobody sends from. Closing instead would lose what arrives between the
+  // last read and the close, and a socket without a peer would take everybody's datagrams.
+  Endpoint nobody = local();
+  nobody.port = 1;
+  return nobody.is_set() && connect(nobody).has_value();
+}
+
+Endpoint UdpSocket::local() const {
+  SockAddr addr;
+  socklen_t length = sizeof addr;
+  return getsockname(fd_.get(), &addr.any, &length) == 0 ? from_sockaddr(addr) : Endpoint{};
 }
 
 SendResult UdpSocket::send_to(const Endpoint& to, Bytes data) {

@@ -89,24 +89,6 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
   return s;
 }
 
-Result<void, Failure> UdpSocket::connect(const Endpoint& peer) {
-  SockAddr addr;
-  const auto length = to_sockaddr(peer, addr);
-  if (peer.family != family_) return bad(os_failure(EAFNOSUPPORT, "UDP socket to " + peer.text()));
-  if (::connect(fd_.get(), &addr.any, length) != 0)
-    return bad(os_failure(errno, "UDP socket to " + peer.text()));
-  connected_ = true;
-  return {};
-}
-
-bool UdpSocket::park() {
-  // Connected to a port of our own address that nobody sends from. Closing instead would lose what arrives between the
-  // last read and the close, and a socket without a peer would take everybody's datagrams.
-  Endpoint nobody = local();
-  nobody.port = 1;
-  return nobody.is_set() && connect(nobody).has_value();
-}
-
 Endpoint source_towards(const Endpoint& peer) {
   SockAddr addr;
   const auto length = to_sockaddr(peer, addr);
@@ -115,12 +97,6 @@ Endpoint source_towards(const Endpoint& peer) {
   if (!fd || ::connect(fd.get(), &addr.any, length) != 0) return {};
   socklen_t size = sizeof addr;
   return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
-}
-
-Endpoint UdpSocket::local() const {
-  SockAddr addr;
-  socklen_t length = sizeof addr;
-  return getsockname(fd_.get(), &addr.any, &length) == 0 ? from_sockaddr(addr) : Endpoint{};
 }
 
 std::uint64_t UdpSocket::kernel_drops_now() {
