@@ -65,8 +65,7 @@ void ConnectedUdp::open(Instant now, Link& link) {
     const bool limit = error == 0 || is_out_of_descriptors(error);
     ++(limit ? count_.refused : count_.failed);
     link.why = why;
-    link.backoff = std::clamp(link.backoff * 2, Duration{1s}, kLongestBackoff);
-    link.try_at = now + link.backoff;
+    wait_longer(now, link);
     if (!limit) return log_(Level::debug, "connected", "{}", why);
     limit_until_ = now + kLimitWait;
     if (!std::exchange(limit_told_, true))
@@ -105,6 +104,11 @@ void ConnectedUdp::open(Instant now, Link& link) {
   ++count_.opened;
 }
 
+void ConnectedUdp::wait_longer(Instant now, Link& link) {
+  link.backoff = std::clamp(link.backoff * 2, Duration{1s}, kLongestBackoff);
+  link.try_at = now + link.backoff;
+}
+
 void ConnectedUdp::give_up(Link& link, std::string why) {
   if (link.lease == nullptr) return;
   const auto& s = link.lease->socket();
@@ -135,8 +139,7 @@ void ConnectedUdp::on_tick(Instant now) {
     if (const int error = s.trouble.load(std::memory_order_relaxed); error != 0) {
       ++count_.spoiled;
       if (now - link.opened_at > kProved) link.backoff = {};
-      link.backoff = std::clamp(link.backoff * 2, Duration{1s}, kLongestBackoff);
-      link.try_at = now + link.backoff;
+      wait_longer(now, link);
       give_up(link, std::string("sending failed: ") + std::strerror(error));
       tell(link);
     } else if (now - std::max(link.send.stats->last_recv.get(), link.opened_at) > settings_.silence) {

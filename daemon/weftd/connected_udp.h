@@ -59,6 +59,8 @@ class ConnectedUdp {
 
   void open(Instant now, Link& link);
   void give_up(Link& link, std::string why);
+  /// Before it may have a socket again: twice as long as the last time.
+  static void wait_longer(Instant now, Link& link);
   void tell(const Link& link);
   bool stale_source(const Link& link) const;
 

@@ -12,8 +12,8 @@
 #include "weftd/control_socket.h"
 #include "weftd/control_thread.h"
 #include "weftd/dns_socket.h"
-#include "weftd/metrics_socket.h"
 #include "weftd/dns_tcp.h"
+#include "weftd/metrics_socket.h"
 #include "weftd/perf_report.h"
 #include "weftd/resolver.h"
 #include "weftd/send_report.h"
@@ -54,6 +54,7 @@ struct ControlThread::Impl : control::ShellActions {
   Result<void, std::string> read_lists(bool even_unchanged);
   std::string read_hosts();
   std::string read_peer_lists();
+  std::array<io::FileStamp, 3> list_stamps() const;  // hosts, peers.allow, peers.deny
   bool lists_at_rest(const std::array<io::FileStamp, 3>& fresh) const;
   void open_firewall();
   void refresh_firewall();
@@ -91,7 +92,7 @@ struct ControlThread::Impl : control::ShellActions {
   Duration awake_clock{};  // CLOCK_BOOTTIME less CLOCK_MONOTONIC: grows while the machine sleeps
   std::uint64_t kernel_drops = 0;
   std::uint64_t kernel_drop_events = 0;
-  std::array<io::FileStamp, 3> stamps;  // hosts, peers.allow, peers.deny
+  std::array<io::FileStamp, 3> stamps = list_stamps();
   PerfReport perf;
   Instant perf_at;
 };

@@ -29,6 +29,13 @@ constexpr std::string_view kStays = "; what was read before stays in force";
 constexpr auto kNetworkQuiet = std::chrono::milliseconds(300);
 constexpr Duration kSleptAtLeast = 5s;
 
+/// A trouble that keeps a file from being read again, said to the end.
+std::string stays(std::string trouble) {
+  if (trouble.empty()) return trouble;
+  if (trouble.ends_with(kSkipped)) trouble.resize(trouble.size() - kSkipped.size());
+  return trouble.append(kStays);
+}
+
 Duration sleep_so_far() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -153,9 +160,10 @@ void ControlThread::Impl::on_tick() {
   const Now now = io::clock_now();
   Outbox out;
   check_sleep(now);
-  p.node.on_tick(now, sample());
-  if (const auto total = p.workers.kernel_drops(); total > kernel_drops) {
-    kernel_drops = total;
+  const auto taken = sample();
+  p.node.on_tick(now, taken);
+  if (taken.kernel_drops > kernel_drops) {
+    kernel_drops = taken.kernel_drops;
     ++kernel_drop_events;
   }
   p.node.on_kernel_drops(now, kernel_drops, out);
@@ -227,6 +235,11 @@ void ControlThread::Impl::report_perf() {
 
 // ---- reloads ----------------------------------------------------------------------------------------------------------
 
+std::array<io::FileStamp, 3> ControlThread::Impl::list_stamps() const {
+  return {io::file_stamp(p.settings.hosts_file), io::file_stamp(p.settings.allow_file),
+          io::file_stamp(p.settings.deny_file)};
+}
+
 /// A file that is being written looks changed twice: it is read when it has come to rest.
 bool ControlThread::Impl::lists_at_rest(const std::array<io::FileStamp, 3>& fresh) const {
   const std::int64_t now_ns = io::clock_now().unix_ms * 1'000'000;
@@ -262,23 +275,17 @@ std::string ControlThread::Impl::read_peer_lists() {
 }
 
 Result<void, std::string> ControlThread::Impl::read_lists(bool even_unchanged) {
-  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file,
-                                                &p.settings.deny_file};
-  std::array<io::FileStamp, 3> fresh;
-  for (std::size_t i = 0; i < files.size(); ++i) fresh[i] = io::file_stamp(*files[i]);
+  const auto fresh = list_stamps();
   if (!even_unchanged && (fresh == stamps || !lists_at_rest(fresh))) return {};
   // Apart from each other, so that a mistake among the names does not hold up a refusal.
-  if (even_unchanged || fresh[0] != stamps[0]) facts.hosts_trouble = read_hosts();
-  if (even_unchanged || fresh[1] != stamps[1] || fresh[2] != stamps[2]) facts.acl_trouble = read_peer_lists();
+  if (even_unchanged || fresh[0] != stamps[0]) facts.hosts_trouble = stays(read_hosts());
+  if (even_unchanged || fresh[1] != stamps[1] || fresh[2] != stamps[2])
+    facts.acl_trouble = stays(read_peer_lists());
   stamps = fresh;
   refresh_firewall();
   std::string wrong;
-  for (auto* trouble : {&facts.hosts_trouble, &facts.acl_trouble}) {
-    if (trouble->empty()) continue;
-    if (trouble->ends_with(kSkipped)) trouble->resize(trouble->size() - kSkipped.size());
-    if (!trouble->ends_with(kStays)) *trouble += kStays;
-    wrong += (wrong.empty() ? "" : "\n") + *trouble;
-  }
+  for (const auto* trouble : {&facts.hosts_trouble, &facts.acl_trouble})
+    if (!trouble->empty()) wrong += (wrong.empty() ? "" : "\n") + *trouble;
   if (!wrong.empty()) return bad(wrong);
   p.log(Level::info, "reload", "hosts and peer lists read again");
   return {};

@@ -48,11 +48,7 @@ ControlThread::Impl::Impl(Parts parts)
           p.settings.kept_peers_file,
           [this](std::uint64_t ticket, const std::string& host) { resolver.resolve(ticket, host); }, p.log),
       sends(p.ports, p.log),
-      facts{p.settings, p.identity, p.ports, p.mesh, p.firewall, p.started.unix_ms, {}, {}, {}, {}, {}, {}} {
-  const std::array<const std::string*, 3> files{&p.settings.hosts_file, &p.settings.allow_file,
-                                                &p.settings.deny_file};
-  for (std::size_t i = 0; i < files.size(); ++i) stamps[i] = io::file_stamp(*files[i]);
-}
+      facts{p.settings, p.identity, p.ports, p.mesh, p.firewall, p.started.unix_ms, {}, {}, {}, {}, {}, {}} {}
 
 template <class F>
 void ControlThread::Impl::step(F f) {

@@ -18,14 +18,11 @@ constexpr std::size_t kFewest = 2;
 }  // namespace
 
 DecryptPump::DecryptPump(ShardOptions o, io::TunQueue* tun, std::vector<UdpPort>& ports, StrayRings& strays,
-                         std::vector<DecryptPump*>& everyone, io::PollSet& poll, std::uint64_t first_tag,
-                         Waker& thread, Waker& control)
+                         io::PollSet& poll, std::uint64_t first_tag, Waker& thread, Waker& control)
     : ShardPump(poll, first_tag, thread, control, ports.size()),
-      thread_(thread),
       number_(o.id.value),
       ports_(ports),
       strays_(strays),
-      everyone_(everyone),
       wire_(ports, port_stats_, o.id.value),
       tun_(tun),
       shard_(std::move(o)),
@@ -33,6 +30,7 @@ DecryptPump::DecryptPump(ShardOptions o, io::TunQueue* tun, std::vector<UdpPort>
       batch_(kSocketSlots, kSocketBytes),
       ready_(ports.size(), false),
       links_(poll_, first_tag_ + ports.size(), WorkerId{static_cast<std::uint32_t>(number_)}) {
+  strays_.wakes(number_, thread);
   reads_.reserve(kSocketSlots);
   bool ok = true;
   for (std::size_t i = 0; i < ports_.size(); ++i)
@@ -49,9 +47,7 @@ void DecryptPump::apply_commands() {
 }
 
 bool DecryptPump::hand_over(WorkerId home, StrayBurst&& burst) {
-  if (!strays_.push(number_, home.value, std::move(burst))) return false;
-  everyone_[home.value]->thread_.wake();
-  return true;
+  return strays_.push(number_, home.value, std::move(burst));
 }
 
 void DecryptPump::take_strays() {

@@ -11,11 +11,9 @@ namespace weft::daemon {
 
 class DecryptPump final : public ShardPump, private StraySink {
  public:
-  /// `tun` is the queue it writes to, or null. `everyone`: all decrypt pumps by number, complete before the first turn.
-  /// Throws std::system_error when the process is out of descriptors.
+  /// `tun` is the queue it writes to, or null. Made before any thread starts. Throws std::system_error when the process is out of descriptors.
   DecryptPump(ShardOptions o, io::TunQueue* tun, std::vector<UdpPort>& ports, StrayRings& strays,
-              std::vector<DecryptPump*>& everyone, io::PollSet& poll, std::uint64_t first_tag, Waker& thread,
-              Waker& control);
+              io::PollSet& poll, std::uint64_t first_tag, Waker& thread, Waker& control);
 
   bool turn() override;
   bool idle() const override;
@@ -33,11 +31,9 @@ class DecryptPump final : public ShardPump, private StraySink {
   bool receive_link(LinkSocket& socket);
   bool hand_over(WorkerId home, StrayBurst&& burst) override;
 
-  Waker& thread_;
   std::size_t number_;
   std::vector<UdpPort>& ports_;
   StrayRings& strays_;
-  std::vector<DecryptPump*>& everyone_;
   PortSink wire_;
   QueueSink tun_;
   DecryptShard shard_;

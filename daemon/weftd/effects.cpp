@@ -8,9 +8,10 @@
 namespace weft::daemon {
 
 void Effects::carry_out(Outbox& out) {
+  const Instant now = io::mono_now();
   for (auto& effect : out.take()) {
     if (auto* all = std::get_if<ToAll>(&effect)) {
-      connected_.pass(io::mono_now(), all->command);
+      connected_.pass(now, all->command);
       workers_.to_all(all->command);
     } else if (auto* home = std::get_if<ToHome>(&effect))
       workers_.to_home(home->home, std::move(home->command));

@@ -16,19 +16,18 @@ constexpr std::size_t kBurstPackets = 128;
 }  // namespace
 
 EncryptPump::EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports,
-                         TunStrayRings& strays, std::vector<EncryptPump*>& everyone, io::PollSet& poll,
-                         std::uint64_t first_tag, Waker& thread, Waker& control)
+                         TunStrayRings& strays, io::PollSet& poll, std::uint64_t first_tag, Waker& thread,
+                         Waker& control)
     : ShardPump(poll, first_tag, thread, control, ports.size()),
-      thread_(thread),
       number_(o.id.value),
       strays_(strays),
-      everyone_(everyone),
       queue_(queue),
       wire_(ports, port_stats_, o.id.value),
       tun_(queue),
       shard_(std::move(o)),
       io_{wire_, tun_, lanes_, nullptr, this},
       arena_(queue == nullptr ? 0 : kBurstBytes + offload::kMaxSuperPacket) {
+  strays_.wakes(number_, thread);
   reads_.reserve(kBurstPackets);
   if (queue_ != nullptr && !poll_.add(queue_->fd(), first_tag_))
     throw std::system_error(ENOMEM, std::generic_category(), "event descriptor");
@@ -39,9 +38,7 @@ void EncryptPump::apply_commands() {
 }
 
 bool EncryptPump::hand_over(WorkerId worker, TunBurst&& burst) {
-  if (!strays_.push(number_, worker.value, std::move(burst))) return false;
-  everyone_[worker.value]->thread_.wake();
-  return true;
+  return strays_.push(number_, worker.value, std::move(burst));
 }
 
 bool EncryptPump::take_strays() {

@@ -9,11 +9,10 @@ namespace weft::daemon {
 
 class EncryptPump final : public ShardPump, private TunStraySink {
  public:
-  /// `queue` may be null. Sends on socket `o.id mod decrypt workers` of each port. `everyone`: all encrypt pumps by number,
-  /// complete before the threads start. Throws std::system_error when the process is out of descriptors.
+  /// `queue` may be null. Sends on socket `o.id mod decrypt workers` of each port. Made before any
+  /// thread starts. Throws std::system_error when the process is out of descriptors.
   EncryptPump(ShardOptions o, io::TunQueue* queue, std::vector<UdpPort>& ports, TunStrayRings& strays,
-              std::vector<EncryptPump*>& everyone, io::PollSet& poll, std::uint64_t first_tag, Waker& thread,
-              Waker& control);
+              io::PollSet& poll, std::uint64_t first_tag, Waker& thread, Waker& control);
 
   bool turn() override;
   bool idle() const override { return inbox_.empty() && strays_.empty(number_); }
@@ -29,10 +28,8 @@ class EncryptPump final : public ShardPump, private TunStraySink {
   bool take_strays();
   bool hand_over(WorkerId worker, TunBurst&& burst) override;
 
-  Waker& thread_;
   std::size_t number_;
   TunStrayRings& strays_;
-  std::vector<EncryptPump*>& everyone_;
   io::TunQueue* queue_;
   PortSink wire_;
   QueueSink tun_;

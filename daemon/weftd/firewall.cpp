@@ -14,6 +14,8 @@ namespace {
 using Row = control::FirewallView::Row;
 constexpr std::int64_t kLookEvery = 10;  // seconds
 
+MeshAddr addr_of(const PublicKey& key) { return mesh_addr_of(crypto::node_addr_of(key)); }
+
 std::optional<MeshAddr> addr_of(std::string_view who, const Firewall::KeyOf& key_of) {
   if (const auto ip = parse_ip6(who)) {
     MeshAddr a;
@@ -21,11 +23,8 @@ std::optional<MeshAddr> addr_of(std::string_view who, const Firewall::KeyOf& key
     return a;
   }
   const auto key = key_of ? key_of(who) : std::nullopt;
-  if (!key) return std::nullopt;
-  return mesh_addr_of(crypto::node_addr_of(*key));
+  return key ? std::optional(addr_of(*key)) : std::nullopt;
 }
-
-MeshAddr addr_of(const PublicKey& key) { return mesh_addr_of(crypto::node_addr_of(key)); }
 
 firewall::Opening opening_of(const firewall::Entry& e) {
   return {e.ports, e.from ? std::optional(addr_of(*e.from)) : std::nullopt};
@@ -123,12 +122,8 @@ Result<void, std::string> Firewall::apply(Wanted wanted, KeyOf key_of, std::int6
 }
 
 std::string Firewall::refresh(std::int64_t now_unix) {
-  auto kept = kept_;
-  if (kept.expire(now_unix)) {
-    // A file that cannot be written only means that ended openings are read, and passed over, at the next start.
-    [[maybe_unused]] const auto ignored = keep(kept);
-    kept_ = std::move(kept);
-  }
+  // A file that cannot be written only means that ended openings are read, and passed over, at the next start.
+  if (kept_.expire(now_unix)) (void)keep(kept_);
   auto made = make(wanted_, kept_, now_unix);
   rows_ = std::move(made.rows);
   if (!wanted_.on) {
@@ -189,9 +184,12 @@ Result<control::ShellActions::Changed, std::string> Firewall::change(const firew
   return out;
 }
 
+control::FirewallPackets Firewall::packets() const {
+  return on() ? filter_->packets() : control::FirewallPackets{};
+}
+
 std::uint64_t Firewall::refused() const {
-  if (!on()) return 0;
-  const auto n = filter_->packets();
+  const auto n = packets();
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < n.size(); ++i) {
     const auto t = firewall::kTallies[i];
@@ -208,7 +206,6 @@ control::FirewallView Firewall::view() const {
   v.interface = interface_;
   v.policy = policy_;
   v.rows = rows_;
-  if (v.on) v.packets = filter_->packets();
   return v;
 }
 

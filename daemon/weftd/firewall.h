@@ -42,6 +42,8 @@ class Firewall {
   /// What the last refresh() could not do; empty: nothing.
   const std::string& trouble() const { return trouble_; }
   control::FirewallView view() const;
+  /// Asks the kernel.
+  control::FirewallPackets packets() const;
   /// Packets that did not come in.
   std::uint64_t refused() const;
 

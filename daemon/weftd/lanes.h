@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "base/ring.h"
 #include "dataplane/shard_io.h"
@@ -62,16 +63,24 @@ class PuntLanes final : public PuntSink {
   std::array<Ring<Punt>, kLanes> lanes_{Ring<Punt>(256), Ring<Punt>(1024), Ring<Punt>(1024)};
 };
 
-/// Bursts that one worker read and another of its kind must look at: a ring for each ordered pair.
+/// Bursts that one worker read and another of its kind must look at: a ring for each ordered pair. Whoever runs the other
+/// one is woken.
 template <class Burst, std::size_t kCapacity>
 class PairRings {
  public:
-  explicit PairRings(std::size_t workers) : workers_(workers) {
+  explicit PairRings(std::size_t workers) : workers_(workers), wakers_(workers, nullptr) {
     if (workers > 1)
       for (std::size_t i = 0; i < workers * workers; ++i) rings_.emplace_back(kCapacity);
   }
 
-  bool push(std::size_t from, std::size_t to, Burst&& b) { return at(from, to).push(std::move(b)); }
+  /// Before any worker runs.
+  void wakes(std::size_t to, Waker& thread) { wakers_[to] = &thread; }
+
+  bool push(std::size_t from, std::size_t to, Burst&& b) {
+    if (!at(from, to).push(std::move(b))) return false;
+    if (wakers_[to] != nullptr) wakers_[to]->wake();
+    return true;
+  }
   std::optional<Burst> pop(std::size_t from, std::size_t to) { return at(from, to).pop(); }
   bool empty(std::size_t to) const {
     if (workers_ > 1)
@@ -85,6 +94,7 @@ class PairRings {
   Ring<Burst>& at(std::size_t from, std::size_t to) { return rings_[from * workers_ + to]; }
 
   std::size_t workers_;
+  std::vector<Waker*> wakers_;     // null: nobody
   std::deque<Ring<Burst>> rings_;  // a deque: rings stay where they are
 };
 using StrayRings = PairRings<StrayBurst, 64>;

@@ -51,7 +51,9 @@ std::vector<control::ListeningSocket> listening_of(const Facts& f, bool with_pro
     s.process = p.program;
     if (f.firewall == nullptr || !f.firewall->on()) s.filter = "no_firewall";
     else
-      s.filter = firewall::reach_of(f.firewall->policy(), p.proto, p.port) == firewall::Reach::nobody ? "drop" : "accept";
+      s.filter = firewall::reach_of(f.firewall->policy(), p.proto, p.port) == firewall::Reach::nobody
+                     ? "drop"
+                     : "accept";
     out.push_back(std::move(s));
   }
   return out;
@@ -83,8 +85,13 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   if (f.firewall != nullptr) {
     v.firewall_on = f.firewall->on();
     v.firewall_trouble = f.firewall->trouble();
-    v.firewall_refused = f.firewall->refused();
     v.firewall = [&f] { return f.firewall->view(); };
+    v.firewall_packets = [&f] { return f.firewall->packets(); };
+    // One reply may say it more than once.
+    v.firewall_refused = [&f, n = std::optional<std::uint64_t>()]() mutable {
+      if (!n) n = f.firewall->refused();
+      return *n;
+    };
   }
   v.listening_sockets = [&f](bool with_programs) { return listening_of(f, with_programs); };
   v.dns_addr = f.dns_addr;
@@ -113,7 +120,7 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   v.encrypt_workers = workers.counts().encrypt;
   v.decrypt_workers = workers.counts().decrypt;
   v.shared_threads = workers.counts().shared_threads;
-  if (f.mesh != nullptr) v.interface_queue_dropped = io::queue_drops(f.mesh->device.name());
+  if (f.mesh != nullptr) v.interface_queue_dropped = [&f] { return io::queue_drops(f.mesh->device.name()); };
   v.aead = workers.all().front()->aead_name();
   v.shell_drops = &shell_drops;
   v.troubles = f.troubles;

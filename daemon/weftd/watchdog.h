@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "io/notify.h"
 #include "weftd/shard_thread.h"
 

@@ -59,15 +59,15 @@ Workers::Workers(const WorkerCounts& counts, const NodeAddr& self, io::TunDevice
     auto& t = thread((counts.shared_threads ? "weft-work-" : "weft-dec-") + std::to_string(i));
     auto* queue = queues > 0 ? &tun->queues()[i % queues] : nullptr;
     add(t, decrypt_,
-        std::make_unique<DecryptPump>(options(i), queue, ports, strays_, decrypt_, t.poll(), t.next_tag(),
-                                      t.waker(), control_));
+        std::make_unique<DecryptPump>(options(i), queue, ports, strays_, t.poll(), t.next_tag(), t.waker(),
+                                      control_));
   }
   for (std::uint32_t i = 0; i < counts.encrypt; ++i) {
     const bool joins = counts.shared_threads && i < counts.decrypt;
     auto& t = joins ? *threads_[i] : thread("weft-enc-" + std::to_string(i));
     auto* queue = i < queues ? &tun->queues()[i] : nullptr;
     add(t, encrypt_,
-        std::make_unique<EncryptPump>(options(i), queue, ports, tun_strays_, encrypt_, t.poll(), t.next_tag(),
+        std::make_unique<EncryptPump>(options(i), queue, ports, tun_strays_, t.poll(), t.next_tag(),
                                       t.waker(), control_));
   }
 }

@@ -55,10 +55,10 @@ std::vector<std::string> Acl::List::npubs() const {
 
 void Acl::read(std::string_view text, std::string_view file, List& into, const NameLookup& name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);  // byte order mark
-  const auto warn = [&](std::size_t line, std::string what, bool malformed) {
-    if (warnings_.size() + 1 < kMaxWarnings) warnings_.push_back({file, line, std::move(what), malformed});
+  const auto warn = [&](std::size_t line, std::string what) {
+    if (warnings_.size() + 1 < kMaxWarnings) warnings_.push_back({file, line, std::move(what)});
     else if (warnings_.size() < kMaxWarnings)
-      warnings_.push_back({file, line, "further lines skipped; their warnings are left out", malformed});
+      warnings_.push_back({file, line, "further lines skipped; their warnings are left out"});
   };
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
@@ -67,7 +67,7 @@ void Acl::read(std::string_view text, std::string_view file, List& into, const N
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     if (std::any_of(line.begin(), line.end(), is_blank)) {
-      warn(number, "more than one entry on a line; skipped", true);
+      warn(number, "more than one entry on a line; skipped");
       continue;
     }
     if (is_all(line)) {
@@ -81,8 +81,8 @@ void Acl::read(std::string_view text, std::string_view file, List& into, const N
     }
     if (!key) {
       if (may_be_name(line))
-        warn(number, "no node of this name is known; the line counts for nothing until there is", false);
-      else warn(number, "neither an npub nor a name; skipped", true);
+        warn(number, "no node of this name is known; the line counts for nothing until there is");
+      else warn(number, "neither an npub nor a name; skipped");
       continue;
     }
     into.keys.emplace(*key, Entry{number, std::string(line)});
@@ -98,12 +98,11 @@ Acl Acl::parse(std::string_view allow_text, std::string_view deny_text, const Na
 }
 
 std::optional<Warning> first_malformed(std::string_view allow_text, std::string_view deny_text) {
-  // Every name counts as known: unknown ones are no mistake, and must not use up the warnings.
+  // Every name counts as known: unknown ones are no mistake, so what is left to warn about is.
   const auto a = Acl::parse(allow_text, deny_text, [](std::string_view name) {
     return may_be_name(name) ? std::optional(PublicKey{}) : std::nullopt;
   });
-  const auto it = std::ranges::find_if(a.warnings(), &Warning::malformed);
-  return it == a.warnings().end() ? std::nullopt : std::optional(*it);
+  return a.warnings().empty() ? std::nullopt : std::optional(a.warnings().front());
 }
 
 Verdict Acl::check(const PublicKey& key) const {

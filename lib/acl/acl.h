@@ -34,7 +34,6 @@ struct Warning {
   std::string_view file;  // "peers.allow" or "peers.deny"
   std::size_t line = 0;
   std::string text;
-  bool malformed = false;  // no entry could look like this; otherwise a name that nobody has now
 };
 /// The first malformed line of either list: such a file is half written, or a mistake.
 std::optional<Warning> first_malformed(std::string_view allow_text, std::string_view deny_text);

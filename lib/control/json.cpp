@@ -181,7 +181,7 @@ std::array<std::uint64_t, kDropCount> drop_totals(const View& v) {
     n[i] += v.node.drops().get(static_cast<Drop>(i));
     if (v.shell.shell_drops != nullptr) n[i] += v.shell.shell_drops->get(static_cast<Drop>(i));
   }
-  n[static_cast<std::size_t>(Drop::firewalled)] += v.shell.firewall_refused;
+  n[static_cast<std::size_t>(Drop::firewalled)] += v.shell.firewall_refused ? v.shell.firewall_refused() : 0;
   return n;
 }
 

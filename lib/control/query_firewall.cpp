@@ -89,9 +89,10 @@ Answer show_firewall(const View& v, const Params&) {
       v.shell.listening_sockets ? v.shell.listening_sockets(false) : std::vector<ListeningSocket>{};
   Json rows = Json::array();
   for (const auto& r : view.rows) rows.push_back(row_json(v, r, sockets));
+  const auto counted = v.shell.firewall_packets ? v.shell.firewall_packets() : FirewallPackets{};
   Json packets = Json::object();
-  for (std::size_t i = 0; i < view.packets.size(); ++i)
-    packets[std::string(name_of(firewall::kTallies[i]))] = view.packets[i];
+  for (std::size_t i = 0; i < counted.size(); ++i)
+    packets[std::string(name_of(firewall::kTallies[i]))] = counted[i];
   return Json{{"forward", view.policy.forward},
               {"interface", view.interface.empty() ? Json(nullptr) : Json(view.interface)},
               {"on", v.shell.firewall_on},

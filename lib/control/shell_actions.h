@@ -2,6 +2,7 @@
 /// what came of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "firewall/ruleset.h"
 
 namespace weft::control {
+
+/// Packets by firewall::kTallies.
+using FirewallPackets = std::array<std::uint64_t, std::size(firewall::kTallies)>;
 
 /// The mesh-side firewall as it is.
 struct FirewallView {
@@ -28,7 +32,6 @@ struct FirewallView {
   std::string interface;
   firewall::Policy policy;  // in force
   std::vector<Row> rows;
-  std::array<std::uint64_t, std::size(firewall::kTallies)> packets{};
 };
 
 class ShellActions {

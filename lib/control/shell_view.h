@@ -119,9 +119,11 @@ struct ShellView {
   bool firewall_on = false;
   bool firewall_by_file = false;  // on or off because a file says so, not by default
   std::string firewall_trouble;
-  std::uint64_t firewall_refused = 0;      // packets
-  std::function<FirewallView()> firewall;  // asks the kernel for its counters; may be empty
-  std::string dns_addr;                    // "[::1]:5354"; empty: off
+  std::function<FirewallView()> firewall;  // may be empty
+  /// Ask the kernel, so they are called only when asked for; may be empty. Packets, by tally and refused in all.
+  std::function<FirewallPackets()> firewall_packets;
+  std::function<std::uint64_t()> firewall_refused;
+  std::string dns_addr;  // "[::1]:5354"; empty: off
   std::string dns_trouble;
 
   std::vector<TransportView> transports;
@@ -131,7 +133,8 @@ struct ShellView {
   std::uint64_t kernel_drop_events = 0;
   std::uint32_t encrypt_workers = 0, decrypt_workers = 0;
   bool shared_threads = false;
-  std::uint64_t interface_queue_dropped = 0;  // by the kernel, before a worker could read them
+  /// By the kernel, before a worker could read them. A system call; may be empty.
+  std::function<std::uint64_t()> interface_queue_dropped;
   std::string aead;                     // back-end in use
   DropCounters* shell_drops = nullptr;  // the shell's own (control socket, DNS); may be null
 

@@ -35,8 +35,7 @@ bool side_holds(Rule::Side s, const Packet& p) {
 bool holds(const Rule& r, const Packet& p) {
   if (!side_holds(r.side, p) || (r.reply && !p.reply)) return false;
   if (r.icmp6 && r.icmp6 != p.icmp6) return false;
-  if (r.ports && (r.ports->proto != p.proto || p.port < r.ports->first || p.port > r.ports->last))
-    return false;
+  if (r.ports && (!p.proto || !r.ports->covers({*p.proto, p.port, p.port}))) return false;
   return !r.from || *r.from == p.from;
 }
 
@@ -96,9 +95,7 @@ bool opens(const std::vector<Opening>& openings, const Opening& o) {
 }
 
 Reach reach_of(const Policy& p, config::ForwardProto proto, std::uint16_t port) {
-  const auto names_port = [&](const Opening& o) {
-    return o.ports.proto == proto && o.ports.first <= port && port <= o.ports.last;
-  };
+  const auto names_port = [&](const Opening& o) { return o.ports.covers({proto, port, port}); };
   const auto closed = std::ranges::any_of(p.deny, [&](const auto& o) { return names_port(o) && !o.from; });
   if (closed) return Reach::nobody;
   const auto refused = [&](const MeshAddr& who) {
