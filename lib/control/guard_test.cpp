@@ -33,7 +33,7 @@ class Guard : public testing::Test {
     ShellView v = side->view();
     v.firewall_on = true;
     v.deny_file = "/etc/weft/peers.deny";
-    v.firewall = [] {
+    v.firewall = [this] {
       FirewallView f;
       f.on = true;
       f.interface = "weft0";
@@ -42,6 +42,7 @@ class Guard : public testing::Test {
                  .from = "nobody",
                  .source = "weft.yaml:4",
                  .trouble = "unknown"}};
+      f.rows.insert(f.rows.end(), more_rows.begin(), more_rows.end());
       return f;
     };
     Context c{side->node, Side::at(now), out, std::move(v), actions};
@@ -61,6 +62,7 @@ class Guard : public testing::Test {
   std::deque<Flight> wire;
   std::unique_ptr<Side> side;
   Shell shell;
+  std::vector<FirewallView::Row> more_rows;
 };
 class Strict : public Guard {
  protected:
@@ -106,6 +108,23 @@ TEST_F(Guard, ShowsWhatIsOpenAndWhetherAnybodyListens) {
   const Json open = ask("show_status", nullptr, &shell)["data"]["weft"]["reachable"];
   ASSERT_EQ(open.size(), 1U) << "what is not in force opens nothing";
   EXPECT_EQ(open[0]["port"], "tcp/22");
+}
+
+TEST_F(Guard, ARuleForOneNodeCallsItByItsName) {
+  const auto row = [](const std::string& from) {
+    FirewallView::Row r{.ports = {config::ForwardProto::tcp, 443, 443}, .from = from, .source = "allow"};
+    r.from_addr = mesh_addr_of(crypto::node_addr_of(*crypto::parse_npub(from)));
+    return r;
+  };
+  more_rows = {row(bee), row(npub(9))};
+  const Json rules = ask("show_firewall", nullptr, &shell)["data"]["rules"];
+  ASSERT_EQ(rules.size(), 4U);
+  EXPECT_EQ(rules[2]["from"], bee);
+  EXPECT_EQ(rules[2]["from_addr"], text_of(*more_rows[0].from_addr));
+  EXPECT_EQ(rules[2]["from_name"], "bee");
+  EXPECT_EQ(rules[3]["from_name"],
+            side->node.display_name(crypto::node_addr_of(*crypto::parse_npub(npub(9)))))
+      << "has no name";
 }
 
 TEST_F(Guard, AclCheckSaysThatNobodySaidAnything) {

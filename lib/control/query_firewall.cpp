@@ -16,11 +16,7 @@ bool listens(const std::vector<ListeningSocket>& sockets, const config::PortRule
 
 Json row_json(const View& v, const FirewallView::Row& r, const std::vector<ListeningSocket>& sockets) {
   std::string who = r.from;
-  if (r.from_addr && r.from.starts_with("npub1")) {
-    NodeAddr addr;
-    std::copy_n(r.from_addr->bytes.begin() + 1, addr.bytes.size(), addr.bytes.begin());
-    who = v.name(addr);
-  }
+  if (const auto key = crypto::parse_npub(r.from)) who = v.name(crypto::node_addr_of(*key));
   return {{"active", r.trouble.empty()},
           {"allow", r.allow},
           {"from", r.from.empty() ? Json(nullptr) : Json(r.from)},
