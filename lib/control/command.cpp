@@ -5,8 +5,6 @@
 namespace weft::control {
 namespace {
 
-auto missing_params(std::string_view command) { return bad("missing params for " + std::string(command)); }
-auto missing(std::string_view field) { return bad("missing '" + std::string(field) + "' parameter"); }
 auto shutting_down() { return bad(std::string("node shutting down")); }
 
 /// Errors: the text of the reply.
@@ -99,10 +97,8 @@ Answer peer_add(Node& node, Now now, Outbox& out, const Params& p) {
   if (!done) return bad(done.error());
   Json list = Json::array();
   for (const auto& a : peer.addresses) list.push_back(a.addr);
-  return Json{{"addresses", std::move(list)},
-              {"alias", peer.alias ? Json(*peer.alias) : Json(nullptr)},
-              {"kept", true},
-              {"npub", peer.npub}};
+  return Json{
+      {"addresses", std::move(list)}, {"alias", or_null(peer.alias)}, {"kept", true}, {"npub", peer.npub}};
 }
 
 Answer peer_remove(Node& node, Now now, Outbox& out, const Params& p) {

@@ -22,6 +22,8 @@ Answer probe_cancel(Node& node, Now now, Outbox& out, const Params& p);
 Result<std::uint64_t, std::string> start_followed(Node& node, Now now, Outbox& out, const Params& p);
 /// What the probe found so far.
 Json probe_json(const Node& node, Now now, std::uint64_t id, const probe::Probes::Job& job);
+/// The same with its state: {report, state}.
+Json progress_json(const Node& node, Now now, std::uint64_t id, const probe::Probes::Job& job);
 /// {name}: who is meant; the packet path knows the key from then on, as after a DNS query.
 Answer resolve(Node& node, Now now, Outbox& out, const Params& p);
 

@@ -40,6 +40,8 @@ class Params {
 /// A float, or null for NaN and infinities.
 inline Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 inline Json number(const std::optional<double>& v) { return v ? number(*v) : Json(nullptr); }
+/// The text, or null when there is none.
+inline Json text_or_null(std::string_view s) { return s.empty() ? Json(nullptr) : Json(s); }
 template <class T>
 Json or_null(const std::optional<T>& v) {
   return v ? Json(*v) : Json(nullptr);

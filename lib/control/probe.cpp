@@ -35,8 +35,6 @@ bool leaves_tree_walk(HopClass c) {
 
 Json ms_or_null(const std::optional<Duration>& d) { return d ? Json(to_ms(*d)) : Json(nullptr); }
 
-Json text_or_null(std::string_view s) { return s.empty() ? Json(nullptr) : Json(s); }
-
 Json stage_json(const Report& r, Stage s) {
   const Record& rec = r.at(s);
   return {{"detail", text_or_null(rec.detail)},
@@ -145,9 +143,7 @@ Json walk_part(const Report& r, const probe::NameOf& name) {
     }
     steps.push_back(std::move(step));
   }
-  return {{"complete", w.complete},
-          {"links_back", w.links_back ? Json(*w.links_back) : Json(nullptr)},
-          {"steps", std::move(steps)}};
+  return {{"complete", w.complete}, {"links_back", or_null(w.links_back)}, {"steps", std::move(steps)}};
 }
 
 Json weft_part(const Report& r, const probe::NameOf& name) {
@@ -187,7 +183,7 @@ Json weft_part(const Report& r, const probe::NameOf& name) {
 
 Result<std::uint64_t, std::string> id_of(const Node& node, const Params& p) {
   const auto id = p.number("probe_id");
-  if (!id) return bad(std::string("missing 'probe_id' parameter"));
+  if (!id) return missing("probe_id");
   if (node.probes().jobs().find(*id) == nullptr) return bad("unknown probe id: " + std::to_string(*id));
   return *id;
 }
@@ -217,10 +213,14 @@ Json probe_json(const Node& node, Now now, std::uint64_t id, const probe::Probes
           {"weft", weft_part(r, name)}};
 }
 
+Json progress_json(const Node& node, Now now, std::uint64_t id, const probe::Probes::Job& job) {
+  return {{"report", probe_json(node, now, id, job)}, {"state", job.probe.finished() ? "done" : "running"}};
+}
+
 Answer probe_start(Node& node, Now now, Outbox& out, const Params& p) {
-  if (!p.present()) return bad(std::string("missing params for probe_start"));
+  if (!p.present()) return missing_params("probe_start");
   const auto npub = p.text("npub");
-  if (!npub) return bad(std::string("missing 'npub' parameter"));
+  if (!npub) return missing("npub");
   const auto key = node.find_key(*npub);
   if (!key) return bad("invalid peer npub: " + key.error());
   const auto id = node.start_probe(now, *key, false, out);
@@ -237,9 +237,8 @@ Answer probe_poll(Node& node, Now now, Outbox&, const Params& p) {
   const auto id = id_of(node, p);
   if (!id) return bad(id.error());
   const auto* job = node.probes().jobs().find(*id);
-  const bool done = job->probe.finished();
-  Json reply = {{"report", probe_json(node, now, *id, *job)}, {"state", done ? "done" : "running"}};
-  if (done) node.probes().jobs().forget(*id);
+  Json reply = progress_json(node, now, *id, *job);
+  if (job->probe.finished()) node.probes().jobs().forget(*id);
   return reply;
 }
 
@@ -251,9 +250,9 @@ Answer probe_cancel(Node& node, Now now, Outbox&, const Params& p) {
 }
 
 Result<std::uint64_t, std::string> start_followed(Node& node, Now now, Outbox& out, const Params& p) {
-  if (!p.present()) return bad(std::string("missing params for probe"));
+  if (!p.present()) return missing_params("probe");
   const auto target = p.text("target");
-  if (!target) return bad(std::string("missing 'target' parameter"));
+  if (!target) return missing("target");
   const auto key = target_of(node, *target);
   if (!key) return bad(key.error());
   return node.start_probe(now, *key, true, out);

@@ -8,6 +8,10 @@ namespace weft::control {
 
 /// Errors: the text of the reply.
 using Answer = Result<Json, std::string>;
+inline auto missing_params(std::string_view command) {
+  return bad("missing params for " + std::string(command));
+}
+inline auto missing(std::string_view field) { return bad("missing '" + std::string(field) + "' parameter"); }
 
 // query_status.cpp
 Answer show_status(const View& v, const Params& p);

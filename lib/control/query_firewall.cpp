@@ -19,20 +19,20 @@ Json row_json(const View& v, const FirewallView::Row& r, const std::vector<Liste
   if (const auto key = crypto::parse_npub(r.from)) who = v.name(crypto::node_addr_of(*key));
   return {{"active", r.trouble.empty()},
           {"allow", r.allow},
-          {"from", r.from.empty() ? Json(nullptr) : Json(r.from)},
+          {"from", text_or_null(r.from)},
           {"from_addr", r.from_addr ? Json(text_of(*r.from_addr)) : Json(nullptr)},
-          {"from_name", who.empty() ? Json(nullptr) : Json(who)},
+          {"from_name", text_or_null(who)},
           {"listening", listens(sockets, r.ports)},
           {"port", config::text_of(r.ports)},
           {"source", r.source},
-          {"trouble", r.trouble.empty() ? Json(nullptr) : Json(r.trouble)},
+          {"trouble", text_or_null(r.trouble)},
           {"until_unix", or_null(r.until)}};
 }
 
 Result<firewall::Entry, std::string> entry_of(const View& v, const Params& p, std::string_view command) {
-  if (!p.present()) return bad("missing params for " + std::string(command));
+  if (!p.present()) return missing_params(command);
   const auto port = p.text("port");
-  if (!port) return bad(std::string("missing 'port' parameter"));
+  if (!port) return missing("port");
   const auto ports = config::parse_port_rule(*port);
   if (!ports) return bad("\"" + *port + "\" is not a port: tcp/22, udp/5000-5010");
   firewall::Entry e;
@@ -61,7 +61,7 @@ Answer change(const View& v, ShellActions& shell, const Params& p, bool allow) {
               {"on", v.shell.firewall_on},
               {"port", config::text_of(e->ports)},
               {"refusal_kept", done->refusal_kept},
-              {"still", done->still.empty() ? Json(nullptr) : Json(done->still)},
+              {"still", text_or_null(done->still)},
               {"taken_back", done->taken_back},
               {"until_unix", or_null(e->until)}};
 }
@@ -90,11 +90,11 @@ Answer show_firewall(const View& v, const Params&) {
   for (std::size_t i = 0; i < counted.size(); ++i)
     packets[std::string(name_of(firewall::kTallies[i]))] = counted[i];
   return Json{{"forward", view.policy.forward},
-              {"interface", view.interface.empty() ? Json(nullptr) : Json(view.interface)},
+              {"interface", text_or_null(view.interface)},
               {"on", v.shell.firewall_on},
               {"packets", std::move(packets)},
               {"rules", std::move(rows)},
-              {"trouble", v.shell.firewall_trouble.empty() ? Json(nullptr) : Json(v.shell.firewall_trouble)}};
+              {"trouble", text_or_null(v.shell.firewall_trouble)}};
 }
 
 Answer firewall_allow(const View& v, ShellActions& shell, const Params& p) {

@@ -20,8 +20,8 @@ Json link_json(const View& v, LinkId link, TransportId transport, const Endpoint
   if (s == nullptr || !v.shell.link_socket) return j;
   const auto socket = v.shell.link_socket(link);
   j["socket"] = socket.connected ? "connected" : "listening";
-  j["socket_why"] = socket.why.empty() ? Json(nullptr) : Json(socket.why);
-  j["local_addr"] = socket.local_addr.empty() ? Json(nullptr) : Json(socket.local_addr);
+  j["socket_why"] = text_or_null(socket.why);
+  j["local_addr"] = text_or_null(socket.local_addr);
   return j;
 }
 
@@ -72,7 +72,7 @@ Answer show_refusals(const View& v, const Params&) {
               {"from", r.from.text()},
               {"npub", r.who ? Json(crypto::npub_of(*r.who)) : Json(nullptr)},
               {"reason", name_of(r.why)},
-              {"rule", r.rule.empty() ? Json(nullptr) : Json(r.rule)},
+              {"rule", text_or_null(r.rule)},
               {"text", text_of(r.why)}};
     j["display_name"] = r.who ? Json(v.name(crypto::node_addr_of(*r.who))) : Json(nullptr);
     rows.push_back(std::move(j));

@@ -30,9 +30,9 @@ std::vector<std::string> other_gates(const View& v, const PublicKey& key) {
 }  // namespace
 
 Answer acl_check(const View& v, const Params& p) {
-  if (!p.present()) return bad(std::string("missing params for acl_check"));
+  if (!p.present()) return missing_params("acl_check");
   const auto who = p.text("key");
-  if (!who) return bad(std::string("missing 'key' parameter"));
+  if (!who) return missing("key");
   const auto key = v.node.find_key(*who);
   if (!key) return bad(key.error());
   const auto verdict = v.node.acl().check(*key);
@@ -43,7 +43,7 @@ Answer acl_check(const View& v, const Params& p) {
               {"display_name", v.name(crypto::node_addr_of(*key))},
               {"file", list.empty() ? Json(nullptr) : Json(file)},
               {"line", list.empty() ? Json(nullptr) : Json(verdict.line)},
-              {"list", list.empty() ? Json(nullptr) : Json(list)},
+              {"list", text_or_null(list)},
               {"notes", other_gates(v, *key)},
               {"npub", crypto::npub_of(*key)},
               {"text", verdict.text()},
@@ -60,7 +60,7 @@ Answer show_names(const View& v, const Params&) {
                     {"npub", crypto::npub_of(key)},
                     {"source", in_file != nullptr && *in_file == key ? "hosts" : "alias"}});
   }
-  return Json{{"dns", v.shell.dns_addr.empty() ? Json(nullptr) : Json(v.shell.dns_addr)},
+  return Json{{"dns", text_or_null(v.shell.dns_addr)},
               {"hosts_file", v.shell.hosts_file},
               {"names", std::move(rows)}};
 }

@@ -147,7 +147,7 @@ Answer show_wanted_peers(const View& v, const Params&) {
       addresses.push_back({{"addr", a.addr}, {"priority", a.priority}, {"transport", a.transport}});
     const auto next = v.node.peering().next_try(key);
     rows.push_back({{"addresses", std::move(addresses)},
-                    {"alias", s.want.alias.empty() ? Json(nullptr) : Json(s.want.alias)},
+                    {"alias", text_or_null(s.want.alias)},
                     {"auto_connect", s.want.auto_connect},
                     {"dialling", v.node.links().is_dialling(key)},
                     {"display_name", v.name(addr)},
@@ -156,7 +156,7 @@ Answer show_wanted_peers(const View& v, const Params&) {
                     {"next_try_ms", next && !s.up ? Json(v.unix_ms(*next)) : Json(nullptr)},
                     {"node_addr", addr.hex()},
                     {"npub", crypto::npub_of(key)},
-                    {"trouble", s.trouble.empty() ? Json(nullptr) : Json(s.trouble)},
+                    {"trouble", text_or_null(s.trouble)},
                     {"up", v.node.links().find(addr) != nullptr}});
   }
   return Json{{"peers", std::move(rows)}};

@@ -98,9 +98,9 @@ Answer show_stats_list(const View& v, const Params&) {
 }
 
 Answer show_stats_history(const View& v, const Params& p) {
-  if (!p.present()) return bad(std::string("missing params for show_stats_history"));
+  if (!p.present()) return missing_params("show_stats_history");
   const auto metric = p.text("metric");
-  if (!metric) return bad(std::string("missing 'metric' parameter"));
+  if (!metric) return missing("metric");
   const auto peer = peer_of(v, p);
   if (!peer) return bad(peer.error());
   const auto span = span_of(p);
@@ -220,9 +220,9 @@ Answer show_stats_peers(const View& v, const Params&) {
 }
 
 Answer show_stats_history_all_peers(const View& v, const Params& p) {
-  if (!p.present()) return bad(std::string("missing params for show_stats_history_all_peers"));
+  if (!p.present()) return missing_params("show_stats_history_all_peers");
   const auto name = p.text("metric");
-  if (!name) return bad(std::string("missing 'metric' parameter"));
+  if (!name) return missing("metric");
   const auto metric = parse_peer_metric(*name);
   if (!metric) return bad(metric.error());
   const auto span = span_of(p);
@@ -267,8 +267,7 @@ Json send_troubles_json(const View& v) {
     }
   Json out = Json::object();
   for (const auto& [cause, s] : sum)
-    out[std::string(cause)] = {{"count", s.count},
-                               {"last_error", s.last_error.empty() ? Json(nullptr) : Json(s.last_error)}};
+    out[std::string(cause)] = {{"count", s.count}, {"last_error", text_or_null(s.last_error)}};
   return out;
 }
 

@@ -136,11 +136,11 @@ Json weft_json(const View& v) {
   for (const auto& r : v.node.links().refusals()) refusals.push_back(refusal_text(v, r));
   return {{"aead", v.shell.aead},
           {"config_files", v.shell.config_files},
-          {"dns", v.shell.dns_addr.empty() ? Json(nullptr) : Json(v.shell.dns_addr)},
+          {"dns", text_or_null(v.shell.dns_addr)},
           {"drops", drops_json(v)},
           {"firewall", v.shell.firewall_on},
           {"headline", a.headline},
-          {"key_file", v.shell.key_file.empty() ? Json(nullptr) : Json(v.shell.key_file)},
+          {"key_file", text_or_null(v.shell.key_file)},
           {"linked", a.linked},
           {"next_steps", a.next_steps},
           {"notes", a.notes},
@@ -208,7 +208,7 @@ Answer show_transports(const View& v, const Params&) {
     if (!t.name.empty()) j["name"] = t.name;
     if (!t.local_addr.empty()) j["local_addr"] = t.local_addr;
     const std::string note = t.supported ? t.trouble : "not supported yet";
-    j["weft"] = {{"note", note.empty() ? Json(nullptr) : Json(note)}, {"supported", t.supported}};
+    j["weft"] = {{"note", text_or_null(note)}, {"supported", t.supported}};
     rows.push_back(std::move(j));
   }
   return Json{{"transports", std::move(rows)}};
@@ -237,7 +237,7 @@ Answer show_listening_sockets(const View& v, const Params&) {
                       {"local_addr", s.local_addr},
                       {"pid", s.pid == 0 ? Json(nullptr) : Json(s.pid)},
                       {"port", s.port},
-                      {"process", s.process.empty() ? Json(nullptr) : Json(s.process)},
+                      {"process", text_or_null(s.process)},
                       {"proto", s.proto},
                       {"wildcard_bind", s.wildcard_bind}});
   return Json{{"fips0_addr", text_of(v.node.identity().mesh_addr())},

@@ -352,7 +352,7 @@ Json head_json(const View& v) {
             {"sessions", n.sessions().size()},
             {"traffic_in", line_json(h.recent(NodeMetric::link_bytes_in, kHeadPoints))},
             {"traffic_out", line_json(h.recent(NodeMetric::link_bytes_out, kHeadPoints))},
-            {"tun", v.shell.tun_name.empty() ? Json(nullptr) : Json(v.shell.tun_name)},
+            {"tun", text_or_null(v.shell.tun_name)},
             {"uptime_s", v.age_ms(n.started()) / 1000},
             {"version", v.shell.version}};
   // The most useful sentence beside the headline.

@@ -123,21 +123,20 @@ int depth_of(std::string_view s) {
   return most;
 }
 
-std::string first_line(std::uint64_t id, Context& c) {
-  c.followed = id;
-  const auto* job = c.node.probes().jobs().find(id);
-  return line_of(Json{{"data", {{"budget_ms", to_ms(job->budgets.total(true))},
-                                {"probe_id", id},
-                                {"report", probe_json(c.node, c.now, id, *job)},
-                                {"state", "running"}}},
-                      {"status", "ok"}});
+/// The first line of a probe that is followed; always "running", so that follow() has the last.
+Answer followed_probe(const Params& params, Context& c) {
+  const auto id = start_followed(c.node, c.now, c.out, params);
+  if (!id) return bad(id.error());
+  c.followed = *id;
+  const auto* job = c.node.probes().jobs().find(*id);
+  return Json{{"budget_ms", to_ms(job->budgets.total(true))},
+              {"probe_id", *id},
+              {"report", probe_json(c.node, c.now, *id, *job)},
+              {"state", "running"}};
 }
 
 std::string answer(std::string_view command, const Params& params, Context& c) {
-  if (command == "probe") {
-    const auto id = start_followed(c.node, c.now, c.out, params);
-    return id ? first_line(*id, c) : error_reply(id.error());
-  }
+  if (command == "probe") return reply_of(followed_probe(params, c));
   for (const auto& row : kChanges)
     if (row.name == command) return reply_of(row.apply(c.node, c.now, c.out, params));
   const View view{c.node, c.now, c.shell};
@@ -162,9 +161,7 @@ Followed follow(Node& node, Now now, std::uint64_t id, std::uint64_t& revision) 
   if (job->probe.revision() == revision) return {};
   revision = job->probe.revision();
   const bool done = job->probe.finished();
-  Followed f{line_of(Json{{"data", {{"report", probe_json(node, now, id, *job)}, {"state", done ? "done" : "running"}}},
-                          {"status", "ok"}}),
-             done};
+  Followed f{reply_of(progress_json(node, now, id, *job)), done};
   if (done) node.probes().jobs().forget(id);
   return f;
 }
