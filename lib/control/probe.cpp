@@ -58,11 +58,7 @@ Json path_part(const Report& r, const probe::NameOf& name) {
     j["our_depth"] = r.own_path.size() - 1;
     j["their_depth"] = theirs.size() - 1;
     j["same_root"] = r.own_path.back() == theirs.back();
-    std::size_t shared = 0;
-    while (shared < std::min(r.own_path.size(), theirs.size()) &&
-           r.own_path[r.own_path.size() - 1 - shared] == theirs[theirs.size() - 1 - shared])
-      ++shared;
-    if (shared > 0) {
+    if (const std::size_t shared = probe::shared_end(r.own_path, theirs); shared > 0) {
       j["lca"] = theirs[theirs.size() - shared].hex();
       j["lca_depth"] = shared - 1;
       j["tree_hops_up"] = r.own_path.size() - shared;
@@ -84,12 +80,11 @@ Json path_part(const Report& r, const probe::NameOf& name) {
 
 Json rtt_part(const Report& r) {
   const auto& t = r.session.trips;
-  const auto grown = [](std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; };
   Json j = stage_json(r, Stage::round_trip);
-  j["reports_seen"] = grown(t.reports, r.before.reports);
-  j["samples"] = grown(t.samples, r.before.samples);
-  j["zero_samples"] = grown(t.zero, r.before.zero);
-  j["arith_failures"] = grown(t.impossible, r.before.impossible);
+  j["reports_seen"] = probe::grown(t.reports, r.before.reports);
+  j["samples"] = probe::grown(t.samples, r.before.samples);
+  j["zero_samples"] = probe::grown(t.zero, r.before.zero);
+  j["arith_failures"] = probe::grown(t.impossible, r.before.impossible);
   if (r.rtt) j["rtt_ms"] = to_ms(*r.rtt);
   put_if(j, "srtt_ms", r.session.srtt_ms);
   return j;

@@ -158,7 +158,7 @@ Answer show_stats_summary(const View& v, const Params& p) {
   const auto window = parse_window(p.text("window").value_or("1h"));
   if (!window) return bad(window.error());
   const auto points = static_cast<std::size_t>(std::min(p.number("points").value_or(kPoints), kMostPoints));
-  const auto grain = *window > std::chrono::seconds(kSecondsKept) ? Granularity::minute : Granularity::second;
+  const auto grain = granularity_for(*window);
   Json rows = Json::array();
   std::uint64_t reach = 0;
   const auto add = [&](const Series& s, const std::vector<double>& newest) {

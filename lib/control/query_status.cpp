@@ -33,9 +33,7 @@ std::string_view state_text(const View& v) {
 }
 
 std::uint16_t inner_mtu(const Node& n) {
-  int mtu = 0;
-  for (const auto& t : n.links().transports())
-    if (t.up) mtu = mtu == 0 ? t.mtu : std::min<int>(mtu, t.mtu);
+  const int mtu = n.links().smallest_mtu();
   return static_cast<std::uint16_t>(std::max(0, (mtu == 0 ? 1280 : mtu) - kFrameOverhead));
 }
 

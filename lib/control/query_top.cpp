@@ -3,6 +3,7 @@
 
 #include "control/advice.h"
 #include "control/queries.h"
+#include "names/hosts.h"
 
 namespace weft::control {
 namespace {
@@ -20,17 +21,10 @@ struct Wish {
   std::chrono::seconds window{600};
 };
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 Wish wish_of(const Params& p) {
   Wish w;
   w.sort = p.text("sort").value_or("");
-  w.filter = lower(p.text("filter").value_or(""));
+  w.filter = names::lower_case(p.text("filter").value_or(""));
   w.reverse = p.number("reverse").value_or(0) != 0;
   w.offset = p.number("offset").value_or(0);
   w.limit = std::min(p.number("limit").value_or(kDefaultRows), kMostRows);
@@ -53,10 +47,6 @@ Json line_json(const std::vector<double>& values) {
   out.get_ref<Json::array_t&>().reserve(values.size());
   for (const double x : values) out.push_back(short_number(x));
   return out;
-}
-Granularity grain(const Wish& w) {
-  return w.window.count() > static_cast<std::int64_t>(kSecondsKept) ? Granularity::minute
-                                                                    : Granularity::second;
 }
 Json curve(const Wish& w, const Series& s) {
   return {{"name", s.metric}, {"unit", s.unit}, {"values", line_json(thinned(s.values, w.points))}};
@@ -97,8 +87,8 @@ Json page_json(const Wish& w, std::vector<Entry<T>> entries, std::size_t of, boo
 }
 
 bool passes(const Wish& w, std::string_view name, std::string_view other = {}) {
-  return w.filter.empty() || lower(name).find(w.filter) != std::string::npos ||
-         lower(other).find(w.filter) != std::string::npos;
+  return w.filter.empty() || names::lower_case(name).find(w.filter) != std::string::npos ||
+         names::lower_case(other).find(w.filter) != std::string::npos;
 }
 
 double last(const History& h, const NodeAddr& addr, PeerMetric m) {
@@ -263,7 +253,7 @@ Json traffic_page(const View& v, const Wish& w) {
   Json curves = Json::array();
   for (const auto m : {NodeMetric::link_bytes_in, NodeMetric::link_bytes_out, NodeMetric::forwarded_bytes,
                        NodeMetric::mean_srtt_ms, NodeMetric::loss_rate, NodeMetric::active_sessions})
-    curves.push_back(curve(w, v.node.history().query(m, w.window, grain(w))));
+    curves.push_back(curve(w, v.node.history().query(m, w.window, granularity_for(w.window))));
   return {{"curves", std::move(curves)}, {"window_s", w.window.count()}};
 }
 
@@ -271,7 +261,8 @@ Json peer_page(const View& v, const Wish& w, const NodeAddr& addr) {
   Json curves = Json::array();
   for (const auto m : {PeerMetric::bytes_in, PeerMetric::bytes_out, PeerMetric::srtt_ms,
                        PeerMetric::loss_rate, PeerMetric::etx, PeerMetric::cost})
-    if (const auto s = v.node.history().query(addr, m, w.window, grain(w))) curves.push_back(curve(w, *s));
+    if (const auto s = v.node.history().query(addr, m, w.window, granularity_for(w.window)))
+      curves.push_back(curve(w, *s));
   Json j = {{"curves", std::move(curves)}, {"name", v.name(addr)}, {"window_s", w.window.count()}};
   j["up"] = v.node.links().find(addr) != nullptr;
   return j;
@@ -284,7 +275,7 @@ Json workers_page(const View& v, const Wish& w) {
       rows.push_back(Json::array({x.name, to_ms(x.cpu), x.packets, x.bytes, x.drops, x.strays, x.broken}));
   Json curves = Json::array();
   for (const auto m : {NodeMetric::cpu_control, NodeMetric::cpu_workers})
-    curves.push_back(curve(w, v.node.history().query(m, w.window, grain(w))));
+    curves.push_back(curve(w, v.node.history().query(m, w.window, granularity_for(w.window))));
   const std::size_t n = rows.size();
   return {{"aead", v.shell.aead},
           {"columns", {"name", "cpu_ms", "packets", "bytes", "drops", "strays", "broken"}},

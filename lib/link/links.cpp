@@ -66,6 +66,13 @@ const Transport* Links::transport(TransportId id) const {
   return it == transports_.end() ? nullptr : &*it;
 }
 
+std::uint16_t Links::smallest_mtu() const {
+  std::uint16_t mtu = 0;
+  for (const auto& t : transports_)
+    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
+  return mtu;
+}
+
 const Peer* Links::find(const NodeAddr& addr) const {
   const auto it = peers_.find(addr);
   return it == peers_.end() ? nullptr : &it->second;

@@ -25,6 +25,8 @@ class Links {
   void set_transports(std::vector<Transport> transports) { transports_ = std::move(transports); }
   const std::vector<Transport>& transports() const { return transports_; }
   const Transport* transport(TransportId id) const;
+  /// Of the transports that are up, in bytes; 0 when none is.
+  std::uint16_t smallest_mtu() const;
 
   /// Begins a handshake. A dial to a live peer tries another path and ends as a rekey.
   /// Errors: a sentence for a person.

@@ -95,6 +95,10 @@ class NodeSeries {
 
 enum class Granularity : std::uint8_t { second, minute };
 constexpr std::uint32_t seconds_of(Granularity g) { return g == Granularity::second ? 1 : 60; }
+/// Seconds where they reach back that far, else minutes.
+constexpr Granularity granularity_for(std::chrono::seconds window) {
+  return window > std::chrono::seconds(kSecondsKept) ? Granularity::minute : Granularity::second;
+}
 
 /// The words of a query; errors are the text that the operator reads.
 Result<NodeSeries, std::string> parse_node_series(std::string_view name);

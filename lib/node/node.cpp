@@ -75,14 +75,6 @@ MetricsMode mode_of(config::MmpMode m) {
   return MetricsMode::full;
 }
 
-/// Of the transports that are up, in bytes; 0 when none is.
-std::uint16_t smallest_mtu(const std::vector<link::Transport>& transports) {
-  std::uint16_t mtu = 0;
-  for (const auto& t : transports)
-    if (t.up) mtu = mtu == 0 ? t.mtu : std::min(mtu, t.mtu);
-  return mtu;
-}
-
 auto is_peer(const PublicKey& key) {
   return [key](const config::Peer& p) {
     const auto k = crypto::parse_npub(p.npub);
@@ -134,7 +126,7 @@ Node::~Node() = default;
 
 void Node::start(Now now, Outbox& out) {
   started_up_ = true;
-  const std::uint16_t mtu = smallest_mtu(links_.transports());
+  const std::uint16_t mtu = links_.smallest_mtu();
   tell_local(mtu == 0 ? std::uint16_t{1280} : mtu, out);
   rebuild_wanted(now, out);
   (void)tree_flow_.on_deadline(now, out);
@@ -293,7 +285,7 @@ void Node::on_kernel_drops(Now, std::uint64_t total, Outbox& out) { reports_.on_
 void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbox& out) {
   links_.set_transports(std::move(transports));
   if (!started_up_) return;
-  const std::uint16_t mtu = smallest_mtu(links_.transports());
+  const std::uint16_t mtu = links_.smallest_mtu();
   if (mtu != 0) tell_local(mtu, out);
   peering_.on_network_change(now);
 }

@@ -16,8 +16,6 @@ Duration patience_for(const std::optional<Duration>& rtt) {
   return std::clamp<Duration>(rtt ? *rtt * 3 + 200ms : 700ms, 300ms, 1500ms);
 }
 
-std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
-
 }  // namespace
 
 Probe::Probe(const NodeAddr& target, bool thorough, const Budgets& budgets, std::uint16_t first_sequence,
@@ -200,10 +198,10 @@ bool Probe::round_trip(Now now, World& world, Outbox& out) {
     return false;
   }
   const auto& t = r_.session.trips;
-  const auto reports = since(t.reports, r_.before.reports);
+  const auto reports = grown(t.reports, r_.before.reports);
   const bool echoing = r_.thorough && !over(budgets_.echo);
   if (r_.rtt_by_echo) return end(Verdict::ok);
-  if (since(t.samples, r_.before.samples) > 0 && !r_.rtt) r_.rtt = t.last;
+  if (grown(t.samples, r_.before.samples) > 0 && !r_.rtt) r_.rtt = t.last;
   if (r_.rtt && !echoing) return end(Verdict::ok);
   if (echoing && now_ - last_sent_ >= kEchoEvery) send_echo(now, world, kSmallPacket, out);
   if (reports == 0 && r_.warmups < 2 && now_ - warmed_at_ >= kWarmAgain) {
@@ -211,7 +209,7 @@ bool Probe::round_trip(Now now, World& world, Outbox& out) {
     if (world.send_warmup(now, r_.target, out)) ++r_.warmups;
   }
   if (!over(budgets_.round_trip)) return false;
-  const bool impossible = since(t.impossible, r_.before.impossible) > 0;
+  const bool impossible = grown(t.impossible, r_.before.impossible) > 0;
   return end(Verdict::failed, impossible    ? Reason::bad_timestamp_echo
                               : reports > 0 ? Reason::no_echo
                                             : Reason::no_report);

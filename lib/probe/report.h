@@ -95,6 +95,10 @@ struct RoundTrips {
   std::uint64_t samples = 0, zero = 0, impossible = 0;
   Duration last{};
 };
+/// What a count rose by; 0 when it fell.
+constexpr std::uint64_t grown(std::uint64_t now, std::uint64_t before) {
+  return now > before ? now - before : 0;
+}
 struct Session {
   bool established = false;
   unsigned resends = 0;

@@ -4,11 +4,16 @@
 
 namespace weft::probe {
 
-Path tree_walk(const Path& a, const Path& b) {
-  if (a.empty() || b.empty() || a.back() != b.back()) return {};
+std::size_t shared_end(const Path& a, const Path& b) {
   std::size_t shared = 0;
   while (shared < a.size() && shared < b.size() && a[a.size() - 1 - shared] == b[b.size() - 1 - shared])
     ++shared;
+  return shared;
+}
+
+Path tree_walk(const Path& a, const Path& b) {
+  const std::size_t shared = shared_end(a, b);
+  if (shared == 0) return {};
   Path out(a.begin(), a.end() - static_cast<std::ptrdiff_t>(shared) + 1);  // up to where the two meet
   for (std::size_t i = b.size() - shared; i-- > 0;) out.push_back(b[i]);
   return out;

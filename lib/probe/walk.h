@@ -21,6 +21,8 @@ struct Walk {
 };
 
 Walk walk_of(const Report& r);
+/// How many nodes two paths have in common, counted from their roots.
+std::size_t shared_end(const Path& a, const Path& b);
 /// Along the tree from the first node of `a` to the first of `b`, both included; empty when their roots differ.
 Path tree_walk(const Path& a, const Path& b);
 

@@ -177,7 +177,7 @@ Words session_words(const Report& r, const Record& rec, const NameOf& name) {
 }
 
 Words round_trip_words(const Report& r, const Record& rec, const NameOf& name) {
-  const auto reports = r.session.trips.reports - std::min(r.session.trips.reports, r.before.reports);
+  const auto reports = grown(r.session.trips.reports, r.before.reports);
   switch (rec.reason) {
     case Reason::no_report: {
       Words w{"nothing came back since the handshake", signals_of(r, name)};
