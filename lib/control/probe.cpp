@@ -221,7 +221,7 @@ Answer probe_start(Node& node, Now now, Outbox& out, const Params& p) {
   const auto id = node.start_probe(now, *key, false, out);
   if (!id) return bad(id.error());
   const NodeAddr addr = crypto::node_addr_of(*key);
-  return Json{{"budget_ms", to_ms(node.probes().jobs().find(*id)->budgets.total(false))},
+  return Json{{"budget_ms", to_ms(node.probes().jobs().budgets().total(false))},
               {"display_name", node.display_name(addr)},
               {"node_addr", addr.hex()},
               {"npub", crypto::npub_of(*key)},

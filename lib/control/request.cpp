@@ -128,10 +128,10 @@ Answer followed_probe(const Params& params, Context& c) {
   const auto id = start_followed(c.node, c.now, c.out, params);
   if (!id) return bad(id.error());
   c.followed = *id;
-  const auto* job = c.node.probes().jobs().find(*id);
-  return Json{{"budget_ms", to_ms(job->budgets.total(true))},
+  const auto& jobs = c.node.probes().jobs();
+  return Json{{"budget_ms", to_ms(jobs.budgets().total(true))},
               {"probe_id", *id},
-              {"report", probe_json(c.node, c.now, *id, *job)},
+              {"report", probe_json(c.node, c.now, *id, *jobs.find(*id))},
               {"state", "running"}};
 }
 

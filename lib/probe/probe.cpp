@@ -41,7 +41,7 @@ void Probe::step(Now now, World& world, Outbox& out) {
     const auto over_now = [&] {
       switch (stage_) {
         case Stage::filter:
-          return filter(now, world);
+          return filter();
         case Stage::lookup:
           return lookup(now, world, out);
         case Stage::path:
@@ -114,7 +114,7 @@ bool Probe::fail_and_stop(Reason why) {
 
 // ---- where is it ----------------------------------------------------------------------------------------------------
 
-bool Probe::filter(Now, World&) {
+bool Probe::filter() {
   started_ = true;
   if (r_.is_neighbour) return end(Verdict::skipped, Reason::direct_peer);
   if (r_.coords_were_cached) return end(Verdict::skipped, Reason::cached);

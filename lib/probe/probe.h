@@ -42,7 +42,7 @@ class Probe {
 
  private:
   /// True: the stage is over.
-  bool filter(Now now, World& world);
+  bool filter();
   bool lookup(Now now, World& world, Outbox& out);
   bool path();
   bool session(Now now, World& world, Outbox& out);

@@ -16,8 +16,7 @@ Result<std::uint64_t, std::string> Probes::start(const NodeAddr& target, const P
   const auto id = next_id_++;
   // Echoes of two probes of one target must not be taken for one another; none sends 256.
   const auto sequence = static_cast<std::uint16_t>(id << 8U);
-  Job& job =
-      jobs_.emplace(id, Job{key, Probe(target, thorough, budgets_, sequence, now), budgets_}).first->second;
+  Job& job = jobs_.emplace(id, Job{key, Probe(target, thorough, budgets_, sequence, now)}).first->second;
   job.probe.step(now, world, out);
   looked_ = now.mono;
   return id;

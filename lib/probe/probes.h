@@ -20,7 +20,6 @@ class Probes {
   struct Job {
     PublicKey key;
     Probe probe;
-    Budgets budgets;
   };
 
   explicit Probes(const Budgets& budgets) : budgets_(budgets) {}
@@ -28,6 +27,7 @@ class Probes {
   /// Errors: a sentence.
   Result<std::uint64_t, std::string> start(const NodeAddr& target, const PublicKey& key, bool thorough,
                                            Now now, World& world, Outbox& out);
+  const Budgets& budgets() const { return budgets_; }
   const Job* find(std::uint64_t id) const;
   /// False: no such probe.
   bool cancel(std::uint64_t id, Instant now);

@@ -35,8 +35,6 @@ std::string_view name_of(Reason r) {
       return "backoff_suppressed";
     case Reason::too_many_lookups:
       return "too_many_lookups";
-    case Reason::no_response:
-      return "no_response";
     case Reason::bloom_unconfirmed:
       return "bloom_unconfirmed";
     case Reason::no_coords:

@@ -34,7 +34,6 @@ enum class Reason : std::uint8_t {
   bloom_miss,
   backoff_suppressed,
   too_many_lookups,
-  no_response,
   bloom_unconfirmed,
   // path
   no_coords,
@@ -121,7 +120,6 @@ struct Report {
   bool lookup_issued = false;
   std::size_t fanout = 0;
   std::uint32_t attempts = 0;
-  std::vector<Duration> attempt_timeouts;
   std::optional<Duration> lookup_took;
 
   Path own_path;

@@ -98,7 +98,6 @@ Words lookup_words(const Report& r, const Record& rec) {
     case Reason::too_many_lookups:
       return {"too many lookups are open", {"wait, and ask again"}};
     case Reason::bloom_unconfirmed:
-    case Reason::no_response:
       return {fmt::format("asked {} in {}, and nobody answered for it", plural(r.attempts, "time", "times"),
                           duration_text(rec.elapsed.value_or(Duration{}))),
               {"a filter keeps a node for a while after it has gone, and sometimes claims one by chance: "
