@@ -8,31 +8,12 @@
 #   start_daemon FILE  runs weftd FILE as the unit would: user, capability, folders; no network but a loopback
 #   stop_daemon        its exit code
 #   traces             what there is of weft in the view
-#   check TEXT CMD..., not CMD..., has TEXT WORDS, wait_until SECONDS CMD...
+#   has TEXT WORDS
+# check, wait_until, not, prints: testing/checks.sh. Run in the top folder of the sources.
 
-failed=0
-check() {
-  local text=$1
-  shift
-  if "$@" > "$S.out" 2>&1; then
-    echo "ok      $text"
-  else
-    echo "FAILED  $text"
-    sed 's/^/        /' "$S.out"
-    failed=1
-    return 1
-  fi
-}
-not() { ! "$@"; }
+. testing/checks.sh
+CHECK_OUT=$S.out
 has() { case "$1" in *"$2"*) ;; *) echo "\"$2\" is not in:"; echo "$1"; return 1 ;; esac; }
-wait_until() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" > /dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.1
-  done
-}
 
 root_begin() {
   R=$S/root

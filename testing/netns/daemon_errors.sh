@@ -32,6 +32,11 @@ try "a value out of range" 1 "try.yaml:2: error: tun.mtu" -c "$C"
 try "the same with --check" 1 "try.yaml:2: error: tun.mtu" --check -c "$C"
 config "transports: { udp: { bind_addres: '0.0.0.0:1' } }"
 try "an unknown key of a transport" 1 "did you mean bind_addr" -c "$C"
+printf 'node:\n  limits: { max_peers: many }\ntransports:\n  udp: { bind_adr: 1 }\n' > "$C"
+try "two mistakes in one file" 1 "try.yaml:2" -c "$C"
+for words in max_peers try.yaml:4 bind_adr bind_addr; do
+  check "two mistakes in one file: says \"$words\" too" grep -qF "$words" "$SCRATCH/out"
+done
 config
 try "a good file with --check" 0 "configuration ok" --check -c "$C"
 config "transports: { tcp: {} }"
@@ -45,20 +50,28 @@ s = [socket.socket(f, socket.SOCK_DGRAM) for f in (socket.AF_INET, socket.AF_INE
 s[1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
 s[0].bind(("0.0.0.0", 2121)); s[1].bind(("::", 2121)); time.sleep(60)' &
 HOLDER=$!
-wait_until 5 grep -q 0849 <(in_ns a cat /proc/net/udp)
+wait_until 5 prints :0849 in_ns a cat /proc/net/udp6  # the second of the two
 try "port taken" 1 "holds this port" -c "$C"
+config "transports: { udp: { bind_addr: '0.0.0.0:2121' } }"
+try "port of one address taken" 1 "2121" -c "$C"
 kill "$HOLDER"
 wait "$HOLDER" 2> /dev/null
 
 config "tun: { name: much-too-long-a-name }"
 try "interface name too long" 1 "1 to 15" -c "$C"
-in_ns a ip link add weft0 type veth peer name other
 config
-in_ns a env STATE_DIRECTORY="$SCRATCH/a" timeout 10 "$WEFTD" -c "$C" > "$SCRATCH/out" 2>&1
-check "name taken by another kind: exit code 1" test $? = 1
-check "name taken by another kind: says so" grep -qF "is no TUN interface" "$SCRATCH/out"
-check "name taken by another kind: it is still there" in_ns a ip link show weft0
-in_ns a ip link delete weft0
+for kind in veth TAP; do
+  case $kind in
+    veth) in_ns a ip link add weft0 type veth peer name other ;;
+    TAP) in_ns a ip tuntap add dev weft0 mode tap ;;
+  esac
+  in_ns a env STATE_DIRECTORY="$SCRATCH/a" timeout 10 "$WEFTD" -c "$C" > "$SCRATCH/out" 2>&1
+  check "name taken by a $kind: exit code 1" test $? = 1
+  check "name taken by a $kind: says so" grep -qF "is no TUN interface" "$SCRATCH/out"
+  check "name taken by a $kind: says which" grep -qF weft0 "$SCRATCH/out"
+  check "name taken by a $kind: it is still there" in_ns a ip link show weft0
+  in_ns a ip link delete weft0
+done
 in_ns a sysctl -qw net.ipv6.conf.all.disable_ipv6=1
 config "transports: { udp: { bind_addr: '0.0.0.0:2121' } }"
 try "IPv6 switched off" 1 "disable_ipv6=0" -c "$C"
@@ -124,7 +137,7 @@ rmdir "$SCRATCH/c/hosts"
 in_ns a python3 -c 'import socket, time
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(("::1", 5354)); time.sleep(60)' &
 HOLDER=$!
-wait_until 5 grep -q 14EA <(in_ns a cat /proc/net/udp6)
+wait_until 5 prints :14EA in_ns a cat /proc/net/udp6
 runs "name responder's port taken" "names under .fips are not answered" -c "$C"
 for pid in $(ip netns pids "$PREFIX-a"); do kill "$pid"; done
 wait "$HOLDER" 2> /dev/null

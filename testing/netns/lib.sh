@@ -12,14 +12,13 @@
 #   node_log NAME               path of its log
 #   node_ask NAME COMMAND [PARAMS]     one control request (PARAMS: JSON object); prints the reply
 #   dns_ask NAME HOST [SERVER]  AAAA of HOST from the responder; prints the address, or the rcode, or "no answer"
-#   wait_until SECONDS CMD...   retries a command
 #   wait_ping A B [SECONDS]     until B's mesh address answers A
-#   check TEXT CMD...           one check: prints ok or FAILED with TEXT; netns_end fails if one did
-#   netns_end                   exit code of the script
+#   netns_end                   exit code of the script: 1 if a check failed
+# check, wait_until, not, prints: testing/checks.sh.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 
 : "${WEFTD:=build/release/daemon/weftd/weftd}"
-NETNS_FAILED=0
 NETNS_NAMES=()
 declare -A NODE_PID=()
 
@@ -30,6 +29,7 @@ netns_begin() {
   WEFTD=$(realpath "$WEFTD") || exit 1
   [ -x "$WEFTD" ] || { echo "no daemon at $WEFTD; set WEFTD"; exit 1; }
   SCRATCH=$(mktemp -d)
+  CHECK_OUT=$SCRATCH/check.out
   trap netns_cleanup EXIT
   trap 'exit 1' INT TERM HUP
   local old pid
@@ -148,29 +148,6 @@ print(ipaddress.ip_address(reply[-16:]) if answers else f"rcode {reply[3] & 15}"
 PY
 }
 
-wait_until() {
-  local end=$(( $(date +%s%N) + $1 * 1000000000 ))
-  shift
-  until "$@" > /dev/null 2>&1; do
-    [ "$(date +%s%N)" -lt "$end" ] || return 1
-    sleep 0.05
-  done
-}
-
 wait_ping() { wait_until "${3:-15}" in_ns "$1" ping -6 -c 1 -W 1 "$(node_addr "$2")"; }
 
-check() {
-  local text=$1
-  shift
-  if "$@" > "$SCRATCH/check.out" 2>&1; then
-    echo "ok      $text"
-  else
-    echo "FAILED  $text"
-    sed 's/^/        /' "$SCRATCH/check.out"
-    NETNS_FAILED=1
-    return 1
-  fi
-}
-not() { ! "$@"; }
-
-netns_end() { exit "$NETNS_FAILED"; }
+netns_end() { exit "$failed"; }

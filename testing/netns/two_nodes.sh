@@ -13,11 +13,15 @@ node_start b
 check "b answers a" wait_ping a b
 check "a answers b" wait_ping b a
 check "large packets arrive" in_ns a ping -6 -c 3 -i 0.2 -s 1232 "$(node_addr b)"
-in_ns b iperf3 -s -1 -D --logfile "$SCRATCH/iperf.log"
-sleep 0.3
+server() { in_ns b ss -Htln sport = :5201; }
+iperf_server() {  # for one test; the one before may still be there
+  wait_until 5 not prints :5201 server
+  in_ns b iperf3 -s -1 -D --logfile "$SCRATCH/iperf.log"
+  wait_until 5 prints :5201 server
+}
+iperf_server
 check "TCP from a to b" in_ns a iperf3 -c "$(node_addr b)" -t 3
-in_ns b iperf3 -s -1 -D --logfile "$SCRATCH/iperf.log"
-sleep 0.3
+iperf_server
 check "TCP from b to a" in_ns a iperf3 -c "$(node_addr b)" -t 3 -R
 
 for n in a b; do
