@@ -1,4 +1,5 @@
 """Runs test functions one by one, says how each went, and closes with one line of counts."""
+import os
 import sys
 import time
 import traceback
@@ -20,6 +21,10 @@ def test(fn=None, *, long=False):
 
 
 def main(argv):
+    if os.geteuid() != 0 or not os.path.exists("/dev/net/tun"):
+        print("skipped: these tests make network namespaces, and need root and /dev/net/tun")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
     long_tier = "--long" in argv
     names = [a for a in argv if not a.startswith("-")]
     passed = failed = skipped = 0

@@ -70,10 +70,11 @@ class Node:
         self.dir = os.path.join(lab.dir, letter)
         os.makedirs(self.dir, exist_ok=True)
         self.peers = []  # (letter, "ip:port")
+        self.known = []  # letters of nodes whose keys it is told by the file, as peers that are never dialled
         self.proc = None
         self.tun = "weft0" if kind.weft else "fips0"
         self.node_options = {}
-        self.extra = ""
+        self.sections = {}  # of the configuration: name to members, which go over those written here
         self.env = {}
         self.mtu = 1280
         run("ip", "netns", "add", self.ns)
@@ -110,11 +111,16 @@ class Node:
             "peers": [
                 {"npub": self.lab.npub(p), "alias": f"node-{p}", "addresses": [{"transport": "udp", "addr": addr}]}
                 for p, addr in self.peers
+            ] + [
+                {"npub": self.lab.npub(p), "alias": f"node-{p}", "connect_policy": "manual", "auto_reconnect": False,
+                 "addresses": [{"transport": "udp", "addr": "10.255.255.1:9"}]}
+                for p in self.known
             ],
         }
+        for name, members in self.sections.items():
+            config.setdefault(name, {}).update(members)
         with open(self.config_path, "w") as f:
             f.write(json.dumps(config, indent=1) + "\n")  # JSON is YAML
-            f.write(self.extra)
         os.chmod(self.config_path, 0o600)
 
     def start(self, wait=True):
@@ -314,20 +320,52 @@ def mesh_addr(npub):
     return str(ipaddress.IPv6Address(b"\xfd" + hashlib.sha256(bytes(key[:32])).digest()[:15]))
 
 
+def program(variable, path):
+    path = os.environ.get(variable) or path
+    if not os.access(path, os.X_OK):
+        raise LabError(f"no program at {path}: build the release preset, or set {variable}")
+    return os.path.abspath(path)
+
+
 def find_weftd():
     """The release build, or what WEFTD names."""
     here = os.path.dirname(os.path.abspath(__file__))
-    path = os.environ.get("WEFTD") or os.path.join(here, "..", "..", "build", "release", "daemon", "weftd", "weftd")
-    if not os.access(path, os.X_OK):
-        raise LabError(f"no weftd at {path}: build the release preset, or set WEFTD")
-    return os.path.abspath(path)
+    return program("WEFTD", os.path.join(here, "..", "..", "build", "release", "daemon", "weftd", "weftd"))
+
+
+def find_weft():
+    """That of the same build, or what WEFT names."""
+    return program("WEFT", os.path.join(os.path.dirname(find_weftd()), "..", "weft", "weft"))
+
+
+def listens(pid, port):
+    """Whether a TCP server (IPv6) is at the port, in the namespace of this process: once `ip netns exec` has become the
+    program; before, that is another namespace."""
+    with open(f"/proc/{pid}/net/tcp6") as f:
+        return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in f.readlines()[1:])
+
+
+def iperf_server(node, *extra):
+    """iperf3's server for one test on the node's mesh address; listens when this returns."""
+    server = node.popen("iperf3", "-s", "-1", "-B", node.addr, *extra)
+
+    def ready():
+        if server.poll() is not None:
+            raise LabError(f"iperf3's server of {node.letter}: {server.stdout.read()}")
+        return listens(server.pid, 5201)
+    wait_for("iperf3's server", 10, ready, 0.02)
+    return server
+
+
+def mbit_by_second(result):
+    """Of iperf3's JSON; without the last milliseconds, which it may close with as an interval of their own."""
+    return [i["sum"]["bits_per_second"] / 1e6 for i in result["intervals"] if i["sum"]["seconds"] > 0.5]
 
 
 def tcp_mbit(client, server, seconds=3, reverse=False, extra=()):
     """One iperf3 TCP run over the mesh; Mbit/s received."""
-    srv = server.popen("iperf3", "-s", "-1", "-B", server.addr)
+    srv = iperf_server(server)
     try:
-        time.sleep(0.3)
         args = ["iperf3", "-6", "-J", "-c", server.addr, "-t", str(seconds), *extra] + (["-R"] if reverse else [])
         out = client.sh(*args, timeout=seconds + 30, check=False).stdout
         result = json.loads(out)

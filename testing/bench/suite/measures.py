@@ -1,4 +1,4 @@
-"""What is measured between the two ends of a running product. Every function gives a dictionary of metrics (see metrics.py)."""
+"""What is measured between the two ends of a running product. Every function gives a dictionary of metrics (see tables.py)."""
 import json
 import os
 import re
@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from lab import LabError, wait_for
+from lab import LabError, listens, wait_for
 from net import cpu_seconds, kill, machine_seconds, memory_mib, udp_counters
 from products import TOOLS
 
@@ -65,17 +65,12 @@ def serve(e):
     """iperf3's server at the far end, started once and again after a failure."""
     if e.server is None or e.server.poll() is not None:
         e.server = e.net.spawn(e.b, "iperf3", "-s", "-p", PORT, log="iperf.log")
-        wait_for("iperf3's server", 10, lambda: listens(e.server), 0.02)
+        wait_for("iperf3's server", 10, lambda: listens(e.server.pid, int(PORT)), 0.02)
     return e.server
 
 
-def listens(server):
-    with open(f"/proc/{server.pid}/net/tcp6") as f:
-        # Once `ip netns exec` has become iperf3; before, this is another namespace.
-        return any(line.split()[1].endswith(f":{int(PORT):04X}") and line.split()[3] == "0A" for line in f.readlines()[1:])
-
-
-def iperf(e, seconds, *extra, congestion=True):
+def iperf_json(e, seconds, *extra, congestion=True):
+    """What iperf3 says of one run, whole."""
     serve(e)
     # The machine's own default may be anything; cubic is what most machines have.
     extra = (*extra, *(("-C", "cubic") if congestion else ()))
@@ -90,7 +85,11 @@ def iperf(e, seconds, *extra, congestion=True):
         kill(e.server)
         e.alive()
         raise LabError(f"iperf3: {problem}")
-    return result["end"]
+    return result
+
+
+def iperf(e, seconds, *extra, **kw):
+    return iperf_json(e, seconds, *extra, **kw)["end"]
 
 
 def mbit(end):

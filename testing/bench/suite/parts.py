@@ -2,8 +2,8 @@
 import json
 import time
 
-from lab import LabError
-from measures import LOAD, bring_up, iperf, mbit, ping, serve, start_receiver
+from lab import LabError, mbit_by_second
+from measures import LOAD, bring_up, iperf, iperf_json, mbit, ping, start_receiver
 from mesh import weft
 from net import Net, cpu_seconds, cpu_seconds_fine, memory_mib
 from measures import GIB, PAIR, Ends
@@ -128,11 +128,5 @@ def rekey(seconds, tell):
 
 
 def iperf_intervals(e, seconds):
-    serve(e)
-    out = e.net.sh(e.a, "iperf3", "-J", "-c", e.target(), "-p", "5201", "-t", str(seconds), "-i", "1", "-C", "cubic", check=False,
-                   timeout=seconds + 30).stdout
-    result = json.loads(out)
-    if "error" in result:
-        raise LabError("iperf3: " + result["error"])
-    return {"seconds": [i["sum"]["bits_per_second"] / 1e6 for i in result["intervals"]],
-            "retransmits": result["end"]["sum_sent"]["retransmits"]}
+    result = iperf_json(e, seconds)
+    return {"seconds": mbit_by_second(result), "retransmits": result["end"]["sum_sent"]["retransmits"]}
