@@ -6,6 +6,7 @@ Usage: test_explained.py [NAME...]     WEFTD names the daemon (else build/releas
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -499,6 +500,9 @@ def commands_of_the_how_to_pages_run():
         with open(f"{old}/hosts", "w") as f:
             f.write(f"friend {lab.npub('b')}\nNAME {lab.npub('b')}\n")
         a.write_config = lambda: None
+        # As the package leaves it.
+        os.mkdir(os.path.join(lab.dir, "weft"))
+        shutil.copy(os.path.join(HOWTO, "..", "..", "config", "example.yaml"), os.path.join(lab.dir, "weft", "weft.yaml"))
         b.start()
         blocks, inline = commands_of("moving-from-fips.md")
         for words in blocks:
