@@ -1,7 +1,7 @@
 // A node with hundreds of peers, without hundreds of machines: the hub of a simulated star answers the control protocol
 // on a Unix socket, in real time, so that whatever asks a daemon can be tried and timed.
 //
-// Usage: weft-crowd SOCKET [PEERS] [--time]
+// Usage: weft-crowd SOCKET|--time [PEERS]
 //   --time   no socket: prints what each question costs, and ends
 #include <fcntl.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ WorldParams crowd_params(std::uint32_t peers) {
 
 control::ShellView shell_of(SimNode& hub) {
   control::ShellView v;
-  v.version = "0.1.0";
+  v.version = WEFT_VERSION;
   v.pid = getpid();
   v.tun = control::TunState::active;
   v.tun_name = "weft0";
@@ -177,9 +177,9 @@ int run(const char* path, std::uint32_t peers, bool timing) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: weft-crowd SOCKET [PEERS] [--time]\n");
+    std::fprintf(stderr, "usage: weft-crowd SOCKET|--time [PEERS]\n");
     return 2;
   }
   const auto peers = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 500);
-  return weft::sim::run(argv[1], std::max(1U, peers), argc > 3 && std::strcmp(argv[3], "--time") == 0);
+  return weft::sim::run(argv[1], std::max(1U, peers), std::strcmp(argv[1], "--time") == 0);
 }
