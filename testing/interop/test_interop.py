@@ -9,7 +9,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "netns"))
 from harness import Skip, main, test  # noqa: E402
-from lab import FIVE, Kind, Lab, find_weft, find_weftd, tcp_mbit, wait_for  # noqa: E402
+from lab import FIVE, Kind, Lab, find_weft, find_weftd, wait_for  # noqa: E402
+from terminal import Terminal, find_emulator, need_emulator  # noqa: E402
+from traffic import tcp_mbit  # noqa: E402
 
 FIPS = os.environ.get("FIPS", "")
 FIPSTOP = os.environ.get("FIPSTOP", os.path.join(os.path.dirname(FIPS), "fipstop") if FIPS else "")
@@ -262,14 +264,12 @@ def a_file_of_the_reference_runs_unchanged():
 def reference_monitor_shows_every_tab_of_a_weft_node():
     if not FIPSTOP or not os.access(FIPSTOP, os.X_OK):
         raise Skip("no terminal monitor of the reference: set FIPSTOP")
-    import test_watching
-    if test_watching.pyte is None:
-        raise Skip("no terminal emulator: apt install python3-pyte")
+    need_emulator()
     with mesh(dict(zip("ab", "ww")), ["ab"]) as lab:
         lab.start()
         a, b = lab.nodes["a"], lab.nodes["b"]
         reaches(a, b)
-        with test_watching.Terminal([FIPSTOP, "-s", a.socket_path, "-r", "1"], columns=110, rows=36) as t:
+        with Terminal([FIPSTOP, "-s", a.socket_path, "-r", "1"], columns=110, rows=36) as t:
             for tab in (r"state: running +tun: active", r"node-b .*udp/10\.77\.1\.2:2121", r"udp 0\.0\.0\.0:2121 +up",
                         r"node-b .*established", r"Depth: \d", r"Sequence +: \d", r"node-b +srtt: \d", r"Coord Cache +: \d",
                         r"mesh_size +\[nodes\] +min 2\.00"):
@@ -335,4 +335,5 @@ def both_rekeys_at_the_shortest_interval():
 
 
 if __name__ == "__main__":
+    find_emulator()
     sys.exit(main(sys.argv[1:]))

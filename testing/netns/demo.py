@@ -7,7 +7,8 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lab import FIVE, Kind, Lab, LabError, find_weftd, tcp_mbit, wait_for  # noqa: E402
+from lab import FIVE, Kind, Lab, LabError, find_weftd, wait_for  # noqa: E402
+from traffic import tcp_mbit  # noqa: E402
 
 PICTURE = r"""
         a ------- d

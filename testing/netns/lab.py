@@ -338,40 +338,15 @@ def find_weft():
     return program("WEFT", os.path.join(os.path.dirname(find_weftd()), "..", "weft", "weft"))
 
 
-def listens(pid, port):
-    """Whether a TCP server (IPv6) is at the port, in the namespace of this process: once `ip netns exec` has become the
-    program; before, that is another namespace."""
-    with open(f"/proc/{pid}/net/tcp6") as f:
-        return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in f.readlines()[1:])
+def chain(lab, n, **kw):
+    """Nodes a, b, c... in a row, who know each other's keys; not started yet."""
+    letters = sorted(SECRETS)[:n]
+    for x, y in zip(letters, letters[1:]):
+        lab.wire(x, y, **kw)
+    lab.know_everybody()
+    return [lab.node(x) for x in letters]
 
 
-def iperf_server(node, *extra):
-    """iperf3's server for one test on the node's mesh address; listens when this returns."""
-    server = node.popen("iperf3", "-s", "-1", "-B", node.addr, *extra)
-
-    def ready():
-        if server.poll() is not None:
-            raise LabError(f"iperf3's server of {node.letter}: {server.stdout.read()}")
-        return listens(server.pid, 5201)
-    wait_for("iperf3's server", 10, ready, 0.02)
-    return server
-
-
-def mbit_by_second(result):
-    """Of iperf3's JSON; without the last milliseconds, which it may close with as an interval of their own."""
-    return [i["sum"]["bits_per_second"] / 1e6 for i in result["intervals"] if i["sum"]["seconds"] > 0.5]
-
-
-def tcp_mbit(client, server, seconds=3, reverse=False, extra=()):
-    """One iperf3 TCP run over the mesh; Mbit/s received."""
-    srv = iperf_server(server)
-    try:
-        args = ["iperf3", "-6", "-J", "-c", server.addr, "-t", str(seconds), *extra] + (["-R"] if reverse else [])
-        out = client.sh(*args, timeout=seconds + 30, check=False).stdout
-        result = json.loads(out)
-        if "error" in result:
-            raise LabError(f"iperf3: {result['error']}")
-        return result["end"]["sum_received"]["bits_per_second"] / 1e6
-    finally:
-        srv.kill()
-        srv.wait()
+def reaches(x, y, seconds=15):
+    """Waits until x pings y."""
+    wait_for(f"{x.letter} pings {y.letter}", seconds, lambda: x.ping(y, count=1, wait=1))

@@ -5,15 +5,13 @@ Usage: test_explained.py [NAME...]     WEFTD names the daemon (else build/releas
 """
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import main, test  # noqa: E402
-from lab import Kind, Lab, find_weft, find_weftd, wait_for  # noqa: E402
+from lab import Kind, Lab, find_weft, find_weftd, reaches, wait_for  # noqa: E402
 
 STRANGER = "npub16xhnhwaxzu3w6dlf88eqnea52cqx9crdwhx4s807zd9nxmng3seqfc587p"
 
@@ -36,10 +34,6 @@ def chain(lab, n, **options):
         node.node_options["lookup"] = {"attempt_timeouts_secs": [1, 1]}
         node.node_options.update(options)
     return nodes
-
-
-def reaches(x, y, seconds=15):
-    wait_for(f"{x.letter} pings {y.letter}", seconds, lambda: x.ping(y, count=1, wait=1))
 
 
 def has(p, *words, code=None):
@@ -463,74 +457,6 @@ def import_refuses_what_it_cannot_use():
         os.unlink(os.path.join(old, "fips.key"))
         assert "makes a new key" in imports(a, old, "--to", new, "--user", "no-such-user")
         assert not os.path.exists(f"{new}/weft.key")
-
-
-# ---- documents --------------------------------------------------------------------------------------------------------
-
-HOWTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "howto")
-
-
-def commands_of(page):
-    """Lines of fenced blocks, and what stands in backquotes, that begin with weft or weftd."""
-    with open(os.path.join(HOWTO, page)) as f:
-        text = f.read()
-    blocks, inline = [], []
-    for i, part in enumerate(text.split("```")):
-        if i % 2:
-            blocks += [line.split("#")[0].strip() for line in part.splitlines()]
-        else:
-            inline += re.findall(r"`([^`]+)`", part)
-
-    def ours(lines):
-        lines = [x.removeprefix("sudo ") for x in lines]
-        return [x.split() for x in lines if re.match(r"(weft|weftd) [a-z-]", x)]
-    return ours(blocks), ours(inline)
-
-
-@test
-def commands_of_the_how_to_pages_run():
-    ran = 0
-    with new_lab() as lab:
-        a, b = lab.node("a"), lab.node("b")
-        lab.wire("a", "b", dialers="a")
-        old = os.path.join(lab.dir, "fips")
-        os.mkdir(old)
-        a.write_config()
-        os.rename(a.config_path, f"{old}/fips.yaml")
-        with open(f"{old}/hosts", "w") as f:
-            f.write(f"friend {lab.npub('b')}\nNAME {lab.npub('b')}\n")
-        a.write_config = lambda: None
-        # As the package leaves it.
-        os.mkdir(os.path.join(lab.dir, "weft"))
-        shutil.copy(os.path.join(HOWTO, "..", "..", "config", "example.yaml"), os.path.join(lab.dir, "weft", "weft.yaml"))
-        b.start()
-        blocks, inline = commands_of("moving-from-fips.md")
-        for words in blocks:
-            words = [w.replace("/etc/fips", old) for w in words]
-            if words[0] == "weftd" and "--check" not in words:  # it stays: that is the daemon of the rest
-                log = open(os.path.join(a.dir, "log"), "a")
-                a.proc = subprocess.Popen(a.argv(a.kind.daemon, *words[1:]), stdout=log, stderr=log)
-                wait_for("the node moved over", 10, a.alive)
-                wait_for("its link", 15, lambda: a.linked_to("b"))
-                continue
-            ran += run_words(a, words, extra=["--to", os.path.join(lab.dir, "weft")] if "import" in words else [])
-        for page in ("troubleshooting.md", "moving-from-fips.md"):
-            blocks, inline = commands_of(page)
-            for words in blocks if page == "troubleshooting.md" else []:
-                ran += run_words(a, words)
-            for words in inline:
-                p = subprocess.run([find_weft() if words[0] == "weft" else a.kind.daemon, *[w for w in words[1:2] if not w.startswith("-")], "--help"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=10)
-                assert p.returncode == 0, f"`{' '.join(words)}`: {p.stdout}"
-                ran += 1
-    return f"{ran} commands"
-
-
-def run_words(node, words, extra=()):
-    program = [find_weft(), "-s", node.socket_path] if words[0] == "weft" else [node.kind.daemon]
-    p = subprocess.run(node.argv(*program, *words[1:], *extra), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
-    assert p.returncode in (0, 4), f"{' '.join(words)}: exit {p.returncode}\n{p.stdout}"
-    return 1
 
 
 if __name__ == "__main__":

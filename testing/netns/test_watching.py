@@ -1,32 +1,23 @@
 #!/usr/bin/env python3
-"""What an operator looks at: history, the live view in a real terminal, the scraper's page, and the how-to's commands.
+"""What an operator looks at: history, the live view in a real terminal, and the scraper's page.
 
 Needs root. The live view is read with pyte, a terminal emulator; the scraper's page is checked with promtool where that is installed.
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(0, HERE)
-from harness import Skip, main, test  # noqa: E402
+from harness import main, test  # noqa: E402
 from lab import Kind, Lab, find_weft, find_weftd, run, wait_for  # noqa: E402
-
-try:
-    import pyte
-except ImportError:
-    pyte = None
+from terminal import Terminal, find_emulator, need_emulator  # noqa: E402
 
 
 def pair():
@@ -50,91 +41,8 @@ def weft(node, *args, code=0, env=None):
     return p.stdout if code == 0 else p.stderr
 
 
-class Terminal:
-    """A program on a pseudo-terminal, and what its screen shows."""
-
-    def __init__(self, argv, columns=80, rows=24, env=None):
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
-        self.raw = b""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            time.sleep(0.2)  # until the size is set
-            os.execve(argv[0], argv, {**os.environ, "TERM": "xterm-256color", "LANG": "C", "LC_ALL": "C", **(env or {})})
-        self.before = termios.tcgetattr(self.fd)
-        self.resize(columns, rows)
-        self.status = None
-
-    def resize(self, columns, rows):
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.screen.resize(rows, columns)
-
-    def read(self, seconds=0.1):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            if not ready:
-                return
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""
-            if not data:
-                return
-            self.raw += data
-            self.stream.feed(data)
-
-    def text(self):
-        return "\n".join(line.rstrip() for line in self.screen.display)
-
-    def shows(self, pattern, seconds=8):
-        def look():
-            self.read()
-            return re.search(pattern, self.text())
-        try:
-            return wait_for(f"the screen shows {pattern}", seconds, look, 0.02)
-        except Exception as e:
-            raise AssertionError(f"{e}\n{self.text()}") from None
-
-    def key(self, keys):
-        os.write(self.fd, keys if isinstance(keys, bytes) else keys.encode())
-
-    def end(self, seconds=5):
-        """Exit code, or minus the signal."""
-        def gone():
-            self.read(0.05)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.status = os.waitstatus_to_exitcode(status)
-            return pid
-        wait_for("the program ends", seconds, gone, 0.02)
-        return self.status
-
-    def restored(self):
-        """The other screen was left, the cursor is back, and the line discipline is as it was."""
-        assert b"\x1b[?1049l" in self.raw, "still on the alternate screen"
-        assert self.raw.rindex(b"\x1b[?25h") > self.raw.rindex(b"\x1b[?25l"), "the cursor is hidden"
-        assert termios.tcgetattr(self.fd) == self.before, "the terminal is not as it was"
-
-    def close(self):
-        if self.status is None:
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-            except (ProcessLookupError, ChildProcessError):
-                pass
-        os.close(self.fd)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
 def terminal_pair():
-    if pyte is None:
-        raise Skip("no terminal emulator: apt install python3-pyte")
+    need_emulator()
     return pair()
 
 
@@ -336,45 +244,6 @@ def scraper_page_stays_on_this_machine_unless_told():
 
 
 @test
-def every_command_of_the_how_to_works():
-    with pair() as lab:
-        a, b = lab.node("a"), lab.node("b")
-        a.sections["weft"] = {"metrics": {"listen": "127.0.0.1:9121"}}
-        with open(os.path.join(ROOT, "docs", "howto", "watching.md")) as f:
-            blocks = re.findall(r"^```sh\n(.*?)^```", f.read(), re.M | re.S)
-        commands = [line for block in blocks for line in block.splitlines() if line.strip() and not line.startswith("#")]
-        assert len(commands) >= 8, commands
-        start(lab)
-        assert a.ping(b, count=2) == 2
-        bin_dir = os.path.join(lab.dir, "bin")
-        os.makedirs(bin_dir)
-        with open(os.path.join(bin_dir, "weft"), "w") as f:
-            f.write(f'#!/bin/sh\nexec {find_weft()} -s {a.socket_path} "$@"\n')
-        os.chmod(os.path.join(bin_dir, "weft"), 0o755)
-        for name in ("friend", "node-b"):
-            with open(os.path.join(a.dir, "hosts"), "a") as f:
-                f.write(f"{name} {lab.npub('b')}\n")
-        time.sleep(3)
-        env = {**os.environ, "PATH": f"{bin_dir}:{os.environ['PATH']}", "TERM": "xterm-256color"}
-        for command in commands:
-            words = command.split("#")[0].strip()
-            if words.split()[0] == "curl" and not shutil.which("curl"):
-                continue
-            if words.startswith("weft top"):
-                if pyte is None:
-                    continue
-                with Terminal(["/bin/sh", "-c", words], env=env) as t:
-                    t.shows(r"^linked")
-                    t.key("q")
-                    assert t.end() == 0
-                continue
-            p = subprocess.run(a.argv("sh", "-c", words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, timeout=30,
-                               cwd=lab.dir)
-            assert p.returncode == 0, f"{words}: exit {p.returncode}\n{p.stdout}"
-        return f"{len(commands)} commands"
-
-
-@test
 def status_and_live_view_cost_the_daemon_little():
     """Bounds with room for a busy machine; the figures are in the note."""
     with terminal_pair() as lab:
@@ -396,7 +265,5 @@ def status_and_live_view_cost_the_daemon_little():
 
 
 if __name__ == "__main__":
-    system = "/usr/bin/python3"  # the emulator is a package of the system, and so is the interpreter that finds it
-    if pyte is None and os.path.exists(system) and os.path.realpath(sys.executable) != os.path.realpath(system):
-        os.execv(system, [system, "-B", *sys.argv])
+    find_emulator()
     sys.exit(main(sys.argv[1:]))

@@ -6,9 +6,10 @@ import subprocess
 import threading
 import time
 
-from lab import LabError, listens, wait_for
+from lab import LabError, wait_for
 from net import cpu_seconds, kill, machine_seconds, memory_mib, udp_counters
 from products import TOOLS
+from traffic import listens
 
 LOAD = os.path.join(TOOLS, "bench-load")
 GIB = 2**30

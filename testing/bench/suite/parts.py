@@ -2,11 +2,12 @@
 import json
 import time
 
-from lab import LabError, mbit_by_second
+from lab import LabError
 from measures import LOAD, bring_up, iperf, iperf_json, mbit, ping, start_receiver
 from mesh import weft
 from net import Net, cpu_seconds, cpu_seconds_fine, memory_mib
 from measures import GIB, PAIR, Ends
+from traffic import mbit_by_second
 
 CHAIN = "abcdef"
 
