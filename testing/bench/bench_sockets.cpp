@@ -2,6 +2,8 @@
 // either end, or by listening ones, with as many other links beside it.
 #include <benchmark/benchmark.h>
 
+#include <stdexcept>
+
 #include "io/udp_socket.h"
 
 namespace weft::io {
