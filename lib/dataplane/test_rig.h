@@ -344,4 +344,21 @@ inline bool checksum_holds(Bytes packet) {
   return equal(again, packet);
 }
 
+/// A core's message from a to b: what a sends for the command.
+inline std::vector<Buffer> say(Node& a, Command&& c) {
+  a.dec_io.sent.clear();
+  a.home(std::move(c));
+  auto out = a.dec_io.frames();
+  a.dec_io.sent.clear();
+  return out;
+}
+inline Buffer heartbeat(Node& a, Node& b) { return say(a, SendLink{link_id(a, b), {0x51}}).at(0); }
+inline Buffer data_frame(Node& a, Node& b, std::uint8_t seed = 1) {
+  a.enc_io.sent.clear();
+  a.tun(udp(a, b, 300, 5000, seed));
+  Buffer f = a.enc_io.frames().at(0);
+  a.enc_io.sent.clear();
+  return f;
+}
+
 }  // namespace weft::rig

@@ -324,4 +324,45 @@ inline void Side::apply(Outbox& out) {
   }
 }
 
+/// The smaller address first: the one that stays initiator when both ask.
+inline std::pair<Side*, Side*> two(Net& net, const Settings& s = {}) {
+  Side* a = &net.add(1, s);
+  Side* b = &net.add(2, s);
+  if (b->addr() < a->addr()) std::swap(a, b);
+  return {a, b};
+}
+
+inline std::vector<std::uint32_t> numbers(std::uint32_t n) {
+  std::vector<std::uint32_t> out(n);
+  for (std::uint32_t i = 0; i < n; ++i) out[i] = i;
+  return out;
+}
+
+/// Numbers flow both ways all the time; every one must arrive, whatever happens to the handshakes.
+struct Traffic {
+  Net& net;
+  Side& a;
+  Side& b;
+  std::uint32_t n = 0;
+
+  void run(Duration span, Duration every = 10ms) {
+    net.run(span, every, [this] {
+      a.send_number(n, b);
+      b.send_number(n, a);
+      ++n;
+    });
+  }
+  void expect_all() {
+    net.run(5s);
+    EXPECT_EQ(a.got.size(), n);
+    EXPECT_EQ(b.got.size(), n);
+  }
+};
+
+inline Settings quick() {
+  Settings s;
+  s.rekey_after = 16s;
+  return s;
+}
+
 }  // namespace weft::session::rig
