@@ -11,9 +11,6 @@ using rig::at;
 using rig::Pair;
 using rig::say;
 
-// ---- sessions
-// -------------------------------------------------------------------------------------------------------
-
 TEST(DecryptShard, TriesEveryEpochOfASessionAndSaysWhichIsProven) {
   Pair p;
   session_half(p.a, p.b, 1, false);

@@ -7,6 +7,8 @@ namespace {
 using rig::Datagram;
 using rig::Net;
 using rig::numbers;
+using rig::quick;
+using rig::Traffic;
 using rig::two;
 
 // ---- ends ----

@@ -6,14 +6,13 @@ namespace {
 
 using rig::Datagram;
 using rig::Net;
-using rig::Side;
-using rig::two;
-using rig::Traffic;
 using rig::quick;
+using rig::Side;
+using rig::Traffic;
+using rig::two;
 using wire::SessionKind;
 
 // ---- rekey ----
-
 
 class Rekey : public ::testing::TestWithParam<int> {};
 

@@ -5,8 +5,8 @@ namespace {
 
 using rig::Datagram;
 using rig::Net;
-using rig::Side;
 using rig::numbers;
+using rig::Side;
 using rig::two;
 using wire::SessionKind;
 
