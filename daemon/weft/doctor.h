@@ -41,8 +41,8 @@ struct DoctorFacts {
 
   // The daemon's answers; null: not running, or not to be asked.
   std::string socket;
-  int connect_error = 0;  // errno
-  std::string ask_trouble;
+  int connect_error = 0;    // errno
+  std::string ask_trouble;  // a sentence, when there is no answer
   Json status, peers, wanted, transports, tree, acl, refusals, listening, firewall;
   Json probe;  // of one linked peer
 
@@ -60,7 +60,7 @@ struct DoctorFacts {
   std::uint64_t receive_buffer = 0, send_buffer = 0;  // wanted
   bool dns_wanted = true;
   std::string dns_at = "[::1]:5354";
-  std::vector<std::string> port_troubles;  // when the daemon does not run: what would keep it from its ports
+  std::vector<std::string> port_troubles;  // when nobody listens: what would keep the daemon from its ports
 
   // Key file
   std::string key_file, key_trouble;
@@ -90,6 +90,8 @@ struct DoctorFacts {
   bool resolved_runs = false;
 };
 
+/// No weftd has this socket: not one that does not answer, nor one that this user may not ask.
+bool nobody_listens(const DoctorFacts& f);
 std::vector<Check> diagnose(const DoctorFacts& f);
 Grade worst(const std::vector<Check>& checks);
 std::string doctor_text(const std::vector<Check>& checks, const Style& style);

@@ -80,7 +80,7 @@ void check_daemon(const DoctorFacts& f, Sheet& s) {
                                       age_text(number(f.status, "uptime_secs"))));
   }
   if (f.connect_error == EACCES || f.connect_error == EPERM) return;  // the group's line says it
-  if (f.connect_error == ENOENT || f.connect_error == ENOTDIR || f.connect_error == ECONNREFUSED)
+  if (nobody_listens(f))
     return s.fail("daemon", fmt::format("weftd does not run (nobody listens on {})", f.socket),
                   {"sudo systemctl start weft", "or in a terminal: sudo weftd",
                    "or, if it runs with another socket: weft --socket PATH doctor"});
@@ -421,6 +421,10 @@ void check_firewall(const DoctorFacts& f, Sheet& s) {
 }
 
 }  // namespace
+
+bool nobody_listens(const DoctorFacts& f) {
+  return f.connect_error == ENOENT || f.connect_error == ENOTDIR || f.connect_error == ECONNREFUSED;
+}
 
 std::vector<Check> diagnose(const DoctorFacts& f) {
   Sheet s;

@@ -63,7 +63,10 @@ int connect_errno(const std::string& path) {
 
 void ask_daemon(const std::string& path, DoctorFacts& f) {
   f.connect_error = connect_errno(path);
-  if (f.connect_error != 0) return;
+  if (f.connect_error != 0) {
+    f.ask_trouble = connect_failure(f.connect_error, path);
+    return;
+  }
   const auto take = [&](const char* command, Json& to) {
     auto d = ask(path, command);
     if (d) to = std::move(*d);
@@ -149,9 +152,11 @@ void look_at_config(const DoctorOptions& o, DoctorFacts& f) {
                                .value_or(Endpoint{}))
                  .text();
   if (runs) return;
-  std::vector<std::string> ignored;
-  for (const auto& p : daemon::open_udp_ports(s->config, 1, ignored))
-    if (!p.trouble.empty()) f.port_troubles.push_back(p.trouble);
+  if (nobody_listens(f)) {  // else they may be held by the very weftd that cannot be asked
+    std::vector<std::string> ignored;
+    for (const auto& p : daemon::open_udp_ports(s->config, 1, ignored))
+      if (!p.trouble.empty()) f.port_troubles.push_back(p.trouble);
+  }
   io::OsRng rng;
   auto chosen = daemon::choose_identity(*s, rng);
   if (!chosen && f.is_root) f.key_trouble = chosen.error();

@@ -86,6 +86,19 @@ TEST(Doctor, TheDaemonIsDown) {
   }
 }
 
+TEST(Doctor, OnlyWhereNobodyListensIsTheDaemonDown) {
+  DoctorFacts f = healthy();
+  f.status = nullptr;
+  for (const int error : {ENOENT, ENOTDIR, ECONNREFUSED}) {
+    f.connect_error = error;
+    EXPECT_TRUE(nobody_listens(f)) << error;
+  }
+  for (const int error : {0, EACCES, EPERM, EAGAIN}) {
+    f.connect_error = error;
+    EXPECT_FALSE(nobody_listens(f)) << error;
+  }
+}
+
 TEST(Doctor, AnotherVersionRuns) {
   DoctorFacts f = healthy();
   f.status["version"] = "0.0.9";

@@ -288,6 +288,7 @@ def doctor_finds_what_is_broken_while_it_runs():
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         p = subprocess.run(a.argv(*nobody, find_weft(), "-s", a.socket_path, "doctor"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert p.returncode == 1 and ("usermod -aG weft" in p.stdout or "does not run" in p.stdout), p.stdout
+        assert "FAIL  port" not in p.stdout, f"the port is held by the very weftd that may not be asked:\n{p.stdout}"
         a.ask("peer_add", npub=STRANGER, addresses=["192.0.2.9:2121"])
         finds(a, "underlay", "warn", "cannot be sent to", "ip route")
 
