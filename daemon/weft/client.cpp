@@ -19,10 +19,12 @@ namespace {
 
 constexpr std::size_t kMostReply = std::size_t{256} << 20U;
 
-std::string timed_out() { return fmt::format("weftd did not answer within {} s", kPatienceSecs); }
+std::string timed_out(int secs = kPatienceSecs) {
+  return fmt::format("weftd did not answer within {} s", secs);
+}
 
-std::string io_failure(const char* what, int error) {
-  if (error == EAGAIN || error == EWOULDBLOCK) return timed_out();
+std::string io_failure(const char* what, int error, int secs = kPatienceSecs) {
+  if (error == EAGAIN || error == EWOULDBLOCK) return timed_out(secs);
   return fmt::format("{}: {}", what, std::strerror(error));
 }
 
@@ -175,7 +177,7 @@ Result<void, std::string> ask_following(const std::string& path, const std::stri
   for (char buffer[16384];;) {
     const auto n = recv(fd->get(), buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return bad(io_failure("reading weftd's answer", errno));
+    if (n < 0) return bad(io_failure("reading weftd's answer", errno, silence_secs));
     if (n == 0) return {};
     text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kMostReply) return bad(std::string("weftd's answer is too long"));

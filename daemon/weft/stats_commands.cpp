@@ -99,7 +99,8 @@ int stats(const Options& o) {
   Json params = {{"window", std::to_string(span->seconds) + "s"}};
   if (!want->peer.empty()) {
     params["peer"] = want->peer;
-    if (!ask(o.socket, "resolve", {{"name", want->peer}}))
+    // A word alone may be either. It came here only after an answer of the daemon, so this is about the word.
+    if (o.second.empty() && !ask(o.socket, "resolve", {{"name", want->peer}}))
       return fail_with(want->peer +
                        " is neither a recorded series (weft stats list) nor a known peer (weft stats peers)");
   }
