@@ -16,9 +16,9 @@ bool is_one_of(const std::string& s, std::initializer_list<std::string_view> all
 Hint hint_of(const Option& o) {
   const std::string& what = o.names.front().starts_with("-") ? o.value : o.names.front();
   if (!o.choices.empty()) return Hint::choice;
-  if (is_one_of(what, {"FILE", "PATH"}) || is_one_of(o.names.back(), {"--socket"})) return Hint::file;
-  if (what == "DIR" || is_one_of(o.names.back(), {"--dir"})) return Hint::folder;
-  if (is_one_of(what, {"PEER", "NODE", "TARGET"}) || is_one_of(o.names.back(), {"--peer"})) return Hint::node;
+  if (is_one_of(what, {"FILE", "PATH"})) return Hint::file;
+  if (what == "DIR") return Hint::folder;
+  if (is_one_of(what, {"PEER", "NODE", "TARGET"})) return Hint::node;
   return Hint::none;
 }
 

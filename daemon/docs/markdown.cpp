@@ -15,8 +15,7 @@ std::string cell(std::string_view text) {
 }
 
 std::string option_row(const Option& o) {
-  std::string names;
-  for (const auto& n : o.names) names += (names.empty() ? "" : ", ") + n;
+  std::string names = fmt::format("{}", fmt::join(o.names, ", "));
   if (!o.value.empty() && o.names.front().starts_with("-")) names += " " + o.value;
   std::string text = o.meaning;
   if (!o.choices.empty()) text += fmt::format(": {}", fmt::join(o.choices, ", "));
@@ -28,7 +27,7 @@ std::string options_table(const Command& c, bool help) {
   std::string rows;
   for (const auto& a : c.arguments) rows += option_row(a);
   for (const auto& o : c.options)
-    if (help || o.names.back() != "--help") rows += option_row(o);
+    if (help || !o.is_help()) rows += option_row(o);
   return rows.empty() ? rows : "\n| | |\n|---|---|\n" + rows;
 }
 

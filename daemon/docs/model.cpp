@@ -1,6 +1,9 @@
 #include "docs/model.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 namespace weft::docs {
 namespace {
@@ -77,11 +80,7 @@ void collect(const Command& c, std::vector<const Command*>& out) {
 
 }  // namespace
 
-std::string Command::name() const {
-  std::string out;
-  for (const auto& word : path) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
+std::string Command::name() const { return fmt::format("{}", fmt::join(path, " ")); }
 
 std::string Command::usage() const {
   std::string out = name();
@@ -91,9 +90,7 @@ std::string Command::usage() const {
   return out;
 }
 
-bool Command::has_own_options() const {
-  return std::ranges::any_of(options, [](const Option& o) { return o.names.back() != "--help"; });
-}
+bool Command::has_own_options() const { return !std::ranges::all_of(options, &Option::is_help); }
 
 Command read(const CLI::App& app) { return read_below(app, {}); }
 

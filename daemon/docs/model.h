@@ -19,6 +19,8 @@ struct Option {
   std::vector<std::string> choices;  // all that is allowed, where that is a list
   bool required = false;
   bool many = false;
+
+  bool is_help() const { return names.back() == "--help"; }
 };
 
 struct Command {

@@ -46,8 +46,6 @@ std::string option_term(const Option& o) {
   return o.value.empty() ? out : out + " " + slanted(o.value);
 }
 
-bool is_help(const Option& o) { return o.names.back() == "--help"; }
-
 std::string usage_line(const Command& c) {
   std::string out = bold(c.name());
   if (c.has_own_options()) out += " [" + slanted("OPTIONS") + "]";
@@ -62,7 +60,7 @@ std::string options_of(const Command& c, bool help) {
   std::string out;
   for (const auto& a : c.arguments) out += item(slanted(a.names.front()), meaning_of(a));
   for (const auto& o : c.options)
-    if (help || !is_help(o)) out += item(option_term(o), meaning_of(o));
+    if (help || !o.is_help()) out += item(option_term(o), meaning_of(o));
   return out;
 }
 
