@@ -12,7 +12,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "io/fd.h"
+#include "weft/reply.h"
+#include "weftd/run_dir.h"
 
 namespace weft::cli {
 namespace {
@@ -29,20 +30,15 @@ std::string io_failure(const char* what, int error, int secs = kPatienceSecs) {
 }
 
 Result<io::Fd, std::string> open_socket(const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof name.sun_path)
-    return bad(fmt::format("the socket path is longer than {} bytes: {}", sizeof name.sun_path - 1, path));
-  std::memcpy(name.sun_path, path.c_str(), path.size());
-  io::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval patience{kPatienceSecs, 0};
-  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
-    const int error = errno;  // looking at groups changes it
-    return bad(connect_failure(error, path, membership()));
-  }
-  return fd;
+  auto fd = connected(path);
+  if (!fd) return bad(connect_failure(fd.error(), path, membership()));
+  return std::move(*fd);
+}
+
+std::string request_line(const std::string& command, const Json& params) {
+  Json request = {{"command", command}};
+  if (!params.is_null()) request["params"] = params;
+  return request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Result<void, std::string> send_all(int fd, std::string_view request) {
@@ -88,15 +84,30 @@ Result<Json, std::string> data_of(const std::string& reply) {
 
 }  // namespace
 
+Result<io::Fd, int> connected(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.empty()) return bad(ENOENT);  // would be an abstract address
+  if (path.size() >= sizeof name.sun_path) return bad(ENAMETOOLONG);
+  std::memcpy(name.sun_path, path.c_str(), path.size());
+  io::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience{kPatienceSecs, 0};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) return bad(errno);
+  return fd;
+}
+
 Membership membership() {
-  const group* const g = getgrnam("weft");
+  const group* const g = getgrnam(std::string(daemon::kGroup).c_str());
   if (g == nullptr) return Membership::no_group;
   const gid_t gid = g->gr_gid;
   std::vector<gid_t> mine(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
   mine.resize(static_cast<std::size_t>(std::max(getgroups(static_cast<int>(mine.size()), mine.data()), 0)));
   if (getegid() == gid || std::ranges::find(mine, gid) != mine.end()) return Membership::in_force;
-  const passwd* const me = getpwuid(getuid());
+  const passwd* const me = getpwuid(geteuid());
   if (me == nullptr) return Membership::none;
+  if (me->pw_gid == gid) return Membership::since_login;
   for (char** name = g->gr_mem; *name != nullptr; ++name)
     if (std::strcmp(*name, me->pw_name) == 0) return Membership::since_login;
   return Membership::none;
@@ -147,6 +158,9 @@ std::string connect_failure(int error, const std::string& path, Membership m) {
       return no_permission(path, m);
     case EAGAIN:
       return timed_out();
+    case ENAMETOOLONG:
+      return fmt::format("the socket path is longer than {} bytes: {}", sizeof(sockaddr_un::sun_path) - 1,
+                         path);
     default:
       return fmt::format("cannot connect to {}: {}", path, std::strerror(error));
   }
@@ -155,9 +169,7 @@ std::string connect_failure(int error, const std::string& path, Membership m) {
 Result<Json, std::string> ask(const std::string& path, const std::string& command, const Json& params) {
   auto fd = open_socket(path);
   if (!fd) return bad(fd.error());
-  Json request = {{"command", command}};
-  if (!params.is_null()) request["params"] = params;
-  const auto reply = exchange(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const auto reply = exchange(fd->get(), request_line(command, params));
   if (!reply) return bad(reply.error());
   return data_of(*reply);
 }
@@ -169,10 +181,7 @@ Result<void, std::string> ask_following(const std::string& path, const std::stri
   if (!fd) return bad(fd.error());
   const timeval patience{silence_secs, 0};
   setsockopt(fd->get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  const Json request = {{"command", command}, {"params", params}};
-  if (auto sent = send_all(fd->get(), request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-      !sent)
-    return sent;
+  if (auto sent = send_all(fd->get(), request_line(command, params)); !sent) return sent;
   std::string text;
   for (char buffer[16384];;) {
     const auto n = recv(fd->get(), buffer, sizeof buffer, 0);
@@ -188,6 +197,21 @@ Result<void, std::string> ask_following(const std::string& path, const std::stri
       if (!line(*data)) return {};
     }
   }
+}
+
+Result<Json, std::string> follow_probe(const std::string& path, const std::string& target,
+                                       const std::function<void(const Json&)>& on_report) {
+  constexpr int kSilence = 60;  // no stage takes longer
+  Json report = Json::object();
+  const auto done = ask_following(path, "probe", {{"target", target}}, kSilence, [&](const Json& d) {
+    report = reply::at(d, "report");
+    on_report(report);
+    return reply::word(d, "state") != "done";
+  });
+  if (!done) return bad(done.error());
+  if (const Json& overall = reply::at(report, "overall"); overall.is_null() || overall == Json("running"))
+    return bad(std::string("weftd ended the probe (shutting down?)"));
+  return report;
 }
 
 }  // namespace weft::cli

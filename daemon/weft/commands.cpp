@@ -1,23 +1,17 @@
 #include "weft/commands.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 
 #include "io/rng_os.h"
 #include "weft/client.h"
 #include "weft/config_reference.h"
-#include "weft/guard_commands.h"
 #include "weft/keygen.h"
 #include "weft/pages.h"
 #include "weft/ping.h"
+#include "weft/reply.h"
 #include "weft/shared.h"
-#include "weft/stats.h"
-#include "weft/top.h"
 #include "weftd/run_dir.h"
 
 namespace weft::cli {
@@ -39,67 +33,44 @@ struct Options {
   PingOptions ping;
 };
 
-Page page() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  const bool colour = isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {{colour}, std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-}
+Page page() { return {style(), now_ms()}; }
 
-void print_json(const Json& j) { std::cout << j.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
-
-/// Asks and prints: JSON as it came, or `show` of it.
-int print(const Options& o, const std::string& command, const Json& params,
-          const std::function<std::string(const Json&)>& show) {
-  const auto d = ask(o.socket, command, params);
+int status(const Shared& shared) {
+  const auto d = ask(shared.socket, "show_status");
   if (!d) return fail(d.error());
-  if (o.json) print_json(*d);
-  else std::cout << show(*d);
-  return kDone;
-}
-
-int status(const Options& o) {
-  const auto d = ask(o.socket, "show_status");
-  if (!d) return fail(d.error());
-  if (o.json) print_json(*d);
+  if (shared.json) print_json(*d);
   else std::cout << page().status(*d);
   return is_linked(*d) ? kDone : kNotLinked;
 }
 
 /// Several replies in one page; as JSON, one object with a member for each.
-int print_many(const Options& o, const std::vector<std::pair<std::string, std::string>>& commands,
+int print_many(const Shared& shared, const std::vector<std::pair<std::string, std::string>>& commands,
                const std::function<std::string(const Json&)>& show) {
   Json all = Json::object();
   for (const auto& [name, command] : commands) {
-    auto d = ask(o.socket, command);
+    auto d = ask(shared.socket, command);
     if (!d) return fail(d.error());
     all[name] = std::move(*d);
   }
-  if (o.json) print_json(all);
+  if (shared.json) print_json(all);
   else std::cout << show(all);
   return kDone;
 }
 
-int show_anything(const Options& o) {
+int show_anything(const Shared& shared, const Options& o) {
   std::string command = o.what;
   std::ranges::replace(command, '-', '_');
   if (!command.starts_with("show_")) command = "show_" + command;
   Json params = nullptr;
   for (const auto& p : o.params) {
     const auto eq = p.find('=');
-    if (eq == std::string::npos) {
-      std::cerr << "weft: \"" << p << "\" is not KEY=VALUE\n";
-      return kMisuse;
-    }
+    if (eq == std::string::npos) return fail("\"" + p + "\" is not KEY=VALUE", kMisuse);
     const std::string value = p.substr(eq + 1);
     const bool number =
         !value.empty() && value.size() < 18 && value.find_first_not_of("0123456789") == std::string::npos;
     params[p.substr(0, eq)] = number ? Json(std::stoull(value)) : Json(value);
   }
-  const auto d = ask(o.socket, command, params);
-  if (!d) return fail(d.error());
-  print_json(*d);
-  return kDone;
+  return print(shared, command, params, {});
 }
 
 int make_key(const Options& o) {
@@ -135,13 +106,13 @@ int version(const Options& o) {
 }
 
 std::string npub_line(const Json& d, const std::string& rest) {
-  return clean(d.value("npub", "")) + rest + "\n";
+  return clean(reply::word(d, "npub")) + rest + "\n";
 }
 
 /// Everything that can be typed. `code` is set by the command that was chosen.
 class Commands {
  public:
-  Commands(CLI::App& app, Options& o, int& code) : app_(app), o_(o), code_(code) {
+  Commands(CLI::App& app, Options& o, int& code) : app_(app), o_(o), shared_{o.socket, o.json, code} {
     app_.description("weft asks and steers weftd, the mesh daemon on this machine.");
     app_.require_subcommand(1);
     app_.fallthrough();
@@ -150,21 +121,23 @@ class Commands {
                     "Control socket of the daemon, instead of the first that is found")
         ->type_name("PATH");
     app_.add_flag("--json", o_.json, "Print the daemon's answer as JSON");
-    app_.footer("Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status), 4 warnings (doctor).");
+    app_.footer(
+        "Exit codes: 0 done, 1 failed, 2 used wrongly, 3 running but not linked (status), 4 warnings "
+        "(doctor).");
     looking();
     acting();
-    add_probe(app_, {o_.socket, o_.json, code_});
-    add_doctor(app_, {o_.socket, o_.json, code_});
-    add_import(app_, {o_.socket, o_.json, code_});
-    add_stats(app_, o_.socket, o_.json, code_);
-    add_top(app_, o_.socket, code_);
-    add_guard_commands(app_, o_.socket, o_.json, code_);
+    add_probe(app_, shared_);
+    add_doctor(app_, shared_);
+    add_import(app_, shared_);
+    add_stats(app_, shared_);
+    add_top(app_, shared_);
+    add_guard_commands(app_, shared_);
   }
 
  private:
   CLI::App* add(CLI::App& to, const char* name, const char* help, std::function<int()> act) {
     CLI::App* c = to.add_subcommand(name, help);
-    c->callback([this, act = std::move(act)] { code_ = act(); });
+    c->callback([this, act = std::move(act)] { shared_.code = act(); });
     return c;
   }
   CLI::App* group(const char* name, const char* help) {
@@ -175,16 +148,16 @@ class Commands {
   void table(const char* name, const char* help, const char* command,
              std::string (Page::*show)(const Json&) const, Json params = nullptr) {
     add(app_, name, help, [this, command, show, params = std::move(params)] {
-      return print(o_, command, params, [show](const Json& d) { return (page().*show)(d); });
+      return print(shared_, command, params, [show](const Json& d) { return (page().*show)(d); });
     });
   }
 
   void looking() {
     add(app_, "status", "Is this node linked; if not, why, and what to do (exit 0 linked, 3 not)",
-        [this] { return status(o_); });
+        [this] { return status(shared_); });
     table("peers", "Linked neighbours and how good the links are", "show_peers", &Page::peers);
     add(app_, "links", "Links, their traffic and age", [this] {
-      return print_many(o_, {{"links", "show_links"}, {"connections", "show_connections"}},
+      return print_many(shared_, {{"links", "show_links"}, {"connections", "show_connections"}},
                         [](const Json& d) { return page().links(d["links"], d["connections"]); });
     });
     table("tree", "Where this node is in the spanning tree", "show_tree", &Page::tree);
@@ -197,23 +170,23 @@ class Commands {
     table("refusals", "Handshakes that were turned away here, and by which rule", "show_refusals",
           &Page::refusals);
     auto* drops = add(app_, "drops", "What was refused or dropped, by cause", [this] {
-      return print(o_, "show_drops", nullptr, [this](const Json& d) { return page().drops(d, o_.all); });
+      return print(shared_, "show_drops", nullptr, [this](const Json& d) { return page().drops(d, o_.all); });
     });
     drops->add_flag("-a,--all", o_.all, "Those that never happened too");
     auto* metrics = add(app_, "metrics", "Quality of links, and counters", [this] {
       return print_many(
-          o_, {{"counters", "show_metrics"}, {"mmp", "show_mmp"}, {"dataplane", "show_dataplane"}},
+          shared_, {{"counters", "show_metrics"}, {"mmp", "show_mmp"}, {"dataplane", "show_dataplane"}},
           [this](const Json& d) { return page().metrics(d["counters"], d["mmp"], d["dataplane"], o_.all); });
     });
     metrics->add_flag("-a,--all", o_.all, "Counters that are 0 too");
-    auto* show =
-        add(app_, "show", "Any show_* command of the daemon, as JSON", [this] { return show_anything(o_); });
+    auto* show = add(app_, "show", "Any show_* command of the daemon, as JSON",
+                     [this] { return show_anything(shared_, o_); });
     show->add_option("WHAT", o_.what, "status, peers, identity-cache, native-flows, …")->required();
     show->add_option("KEY=VALUE", o_.params, "Parameters");
     auto* peer_name = add(app_, "resolve", "Who is behind a name", [this] {
-      return print(o_, "resolve", {{"name", o_.peer}}, [](const Json& d) {
-        return clean(d.value("display_name", "")) + "  " + clean(d.value("npub", "")) + "  " +
-               clean(d.value("ipv6_addr", "")) + "\n";
+      return print(shared_, "resolve", {{"name", o_.peer}}, [](const Json& d) {
+        return clean(reply::word(d, "display_name")) + "  " + clean(reply::word(d, "npub")) + "  " +
+               clean(reply::word(d, "ipv6_addr")) + "\n";
       });
     });
     peer_name->add_option("NAME", o_.peer, "Name, npub, or address in fd00::/8")->required();
@@ -227,9 +200,10 @@ class Commands {
     ping->add_option("OPTIONS", o_.ping.extra, "For ping itself, after --");
 
     auto* connect = add(app_, "connect", "Dial a peer now, once; see also peer add", [this] {
-      return print(o_, "connect", {{"npub", o_.peer}, {"address", o_.address}, {"transport", o_.transport}},
+      return print(shared_, "connect",
+                   {{"npub", o_.peer}, {"address", o_.address}, {"transport", o_.transport}},
                    [](const Json& d) {
-                     return npub_line(d, d.value("refreshed", false)
+                     return npub_line(d, reply::truth(reply::at(d, "refreshed"))
                                              ? ": linked already; the address is tried as another way"
                                              : ": dialling; weft status shows what comes of it");
                    });
@@ -239,7 +213,7 @@ class Commands {
     connect->add_option("TRANSPORT", o_.transport, "udp, or udp/NAME")->capture_default_str();
 
     auto* disconnect = add(app_, "disconnect", "End the link to a peer", [this] {
-      return print(o_, "disconnect", {{"npub", o_.peer}},
+      return print(shared_, "disconnect", {{"npub", o_.peer}},
                    [](const Json& d) { return npub_line(d, ": disconnected"); });
     });
     disconnect->add_option("PEER", o_.peer, "npub, or a name")->required();
@@ -261,7 +235,7 @@ class Commands {
     auto* to_add = add(*peer, "add", "Want a peer: dialled now, and again whenever it is lost", [this] {
       Json params = {{"npub", o_.peer}, {"addresses", o_.addresses}, {"transport", o_.transport}};
       if (!o_.alias.empty()) params["alias"] = o_.alias;
-      return print(o_, "peer_add", params, [](const Json& d) {
+      return print(shared_, "peer_add", params, [](const Json& d) {
         return npub_line(d, ": added, and kept across restarts; weft status shows what comes of it");
       });
     });
@@ -270,26 +244,21 @@ class Commands {
     to_add->add_option("-n,--name", o_.alias, "Name for it, good as NAME.fips on this machine");
     to_add->add_option("-t,--transport", o_.transport, "udp, or udp/NAME")->capture_default_str();
     auto* remove = add(*peer, "remove", "No longer want a peer that was added", [this] {
-      return print(o_, "peer_remove", {{"npub", o_.peer}},
+      return print(shared_, "peer_remove", {{"npub", o_.peer}},
                    [](const Json& d) { return npub_line(d, ": removed"); });
     });
     remove->add_option("PEER", o_.peer, "npub, or a name")->required();
     add(*peer, "list", "Wanted neighbours, linked or not", [this] {
-      return print(o_, "show_wanted_peers", nullptr, [](const Json& d) { return page().wanted(d); });
+      return print(shared_, "show_wanted_peers", nullptr, [](const Json& d) { return page().wanted(d); });
     });
   }
 
   CLI::App& app_;
   Options& o_;
-  int& code_;
+  const Shared shared_;
 };
 
 }  // namespace
-
-int fail(const std::string& sentence) {
-  std::cerr << "weft: " << sentence << "\n";
-  return kFailed;
-}
 
 int run(int argc, char** argv) {
   CLI::App app{"", "weft"};

@@ -1,13 +1,9 @@
 #include "weft/doctor.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
-#include "weft/commands.h"
 #include "weft/doctor_system.h"
 #include "weft/shared.h"
 
@@ -17,11 +13,8 @@ namespace {
 int doctor(const Shared& shared, DoctorOptions o) {
   o.socket = shared.socket;
   const auto checks = diagnose(examine(o));
-  const char* no_colour = std::getenv("NO_COLOR");
-  const Style style{isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0')};
-  if (shared.json)
-    std::cout << doctor_json(checks).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  else std::cout << doctor_text(checks, style);
+  if (shared.json) print_json(doctor_json(checks));
+  else std::cout << doctor_text(checks, style());
   switch (worst(checks)) {
     case Grade::ok:
       return kDone;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "weft/doctor.h"
+#include "weft/reply.h"
 
 namespace weft::cli {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::int64_t kClockLag = 600;
 constexpr int kUdpOverhead4 = 28, kUdpOverhead6 = 48;
 
 using Fixes = std::vector<std::string>;
+using reply::at, reply::list, reply::truth, reply::word;
 
 class Sheet {
  public:
@@ -36,30 +38,16 @@ class Sheet {
   std::vector<Check> checks_;
 };
 
-Json member(const Json& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  return it == j.end() ? Json() : *it;
-}
-std::string text(const Json& j, const char* key) {
-  const Json v = member(j, key);
-  return v.is_string() ? v.get<std::string>() : std::string();
-}
-std::int64_t number(const Json& j, const char* key) {
-  const Json v = member(j, key);
+/// Of a fraction the whole part.
+std::int64_t number(const Json& j, std::string_view key) {
+  const Json& v = at(j, key);
   return v.is_number() ? v.get<std::int64_t>() : 0;
 }
-bool flag(const Json& j, const char* key) { return member(j, key) == Json(true); }
-Fixes texts(const Json& list) {
+Fixes texts(const Json& j, std::string_view key) {
   Fixes out;
-  if (list.is_array())
-    for (const auto& s : list)
-      if (s.is_string()) out.push_back(s.get<std::string>());
+  for (const auto& s : list(j, key))
+    if (s.is_string()) out.push_back(s.get<std::string>());
   return out;
-}
-/// The rows of a table; none when it is not there.
-Json rows(const Json& reply, const char* key) {
-  Json v = member(reply, key);
-  return v.is_array() ? v : Json::array();
 }
 bool runs(const DoctorFacts& f) { return f.status.is_object(); }
 std::string plural(std::size_t n, const char* one, const char* many) {
@@ -70,7 +58,7 @@ std::string plural(std::size_t n, const char* one, const char* many) {
 
 void check_daemon(const DoctorFacts& f, Sheet& s) {
   if (runs(f)) {
-    const std::string theirs = text(f.status, "version");
+    const std::string theirs = word(f.status, "version");
     if (theirs != f.version)
       return s.warn("daemon",
                     fmt::format("weftd {} runs, this is weft {}: a new version was installed and not started",
@@ -118,7 +106,7 @@ void check_config(const DoctorFacts& f, Sheet& s) {
 
 void check_key(const DoctorFacts& f, Sheet& s) {
   if (!f.key_trouble.empty()) return s.fail("key", f.key_trouble, {"ls -l " + f.key_file});
-  if (runs(f) && !flag(f.status, "persistent"))
+  if (runs(f) && !truth(at(f.status, "persistent")))
     return s.warn("key",
                   "this node's key is thrown away when weftd stops; the next start is another node with "
                   "another address",
@@ -234,16 +222,16 @@ void check_ports(const DoctorFacts& f, Sheet& s) {
   }
   std::string open;
   std::int64_t received = 0;
-  for (const auto& t : rows(f.transports, "transports")) {
-    const std::string note = text(member(t, "weft"), "note");
-    if (text(t, "state") == "failed")
+  for (const auto& t : list(f.transports, "transports")) {
+    const std::string note = word(at(t, "weft"), "note");
+    if (word(t, "state") == "failed")
       s.fail("port", note, {"sudo ss -ulpn", "then sudo systemctl restart weft"});
-    if (text(t, "state") != "up") continue;
-    open += (open.empty() ? "" : ", ") + text(t, "local_addr");
-    received += number(member(t, "stats"), "packets_recv");
+    if (word(t, "state") != "up") continue;
+    open += (open.empty() ? "" : ", ") + word(t, "local_addr");
+    received += number(at(t, "stats"), "packets_recv");
   }
   std::size_t inbound = 0, outbound = 0;
-  for (const auto& p : rows(f.peers, "peers")) ++(text(p, "direction") == "inbound" ? inbound : outbound);
+  for (const auto& p : list(f.peers, "peers")) ++(word(p, "direction") == "inbound" ? inbound : outbound);
   if (inbound > 0)
     return s.ok("port",
                 fmt::format("UDP {}: reachable, {} dialled in", open, plural(inbound, "peer", "peers")));
@@ -267,14 +255,14 @@ void check_ports(const DoctorFacts& f, Sheet& s) {
 
 void check_links(const DoctorFacts& f, Sheet& s) {
   if (!runs(f)) return;
-  const Json w = member(f.status, "weft");
-  if (flag(w, "linked")) {
-    s.ok("links", text(w, "headline"));
+  const Json& w = at(f.status, "weft");
+  if (truth(at(w, "linked"))) {
+    s.ok("links", word(w, "headline"));
   } else {
-    Fixes fixes = texts(member(w, "next_steps"));
-    s.fail("links", text(w, "headline"), std::move(fixes));
+    Fixes fixes = texts(w, "next_steps");
+    s.fail("links", word(w, "headline"), std::move(fixes));
   }
-  for (const auto& why : texts(member(w, "why"))) s.warn("links", why, {"weft status", "weft peer list"});
+  for (const auto& why : texts(w, "why")) s.warn("links", why, {"weft status", "weft peer list"});
 }
 
 void check_underlay(const DoctorFacts& f, Sheet& s) {
@@ -306,18 +294,18 @@ void check_underlay(const DoctorFacts& f, Sheet& s) {
 void check_acl(const DoctorFacts& f, Sheet& s) {
   if (!runs(f)) return;
   bool said = false;
-  for (const auto& r : rows(f.refusals, "refusals")) {
-    if (text(r, "reason") != "acl_denied") continue;
+  for (const auto& r : list(f.refusals, "refusals")) {
+    if (word(r, "reason") != "acl_denied") continue;
     said = true;
     s.warn("acl",
            fmt::format("{} was refused: {}",
-                       text(r, "display_name").empty() ? text(r, "from") : text(r, "display_name"),
-                       text(r, "rule")),
-           {"weft acl", "to let it in: add its npub to " + text(f.acl, "allow_file")});
+                       word(r, "display_name").empty() ? word(r, "from") : word(r, "display_name"),
+                       word(r, "rule")),
+           {"weft acl", "to let it in: add its npub to " + word(f.acl, "allow_file")});
   }
   if (said) return;
-  s.ok("acl", flag(f.acl, "enforcement_active")
-                  ? "peer lists in force (" + text(f.acl, "effective_mode") + "), nobody refused lately"
+  s.ok("acl", truth(at(f.acl, "enforcement_active"))
+                  ? "peer lists in force (" + word(f.acl, "effective_mode") + "), nobody refused lately"
                   : "everybody may link (no peer list)");
 }
 
@@ -327,9 +315,9 @@ void check_clock(const DoctorFacts& f, Sheet& s) {
                   {"sudo timedatectl set-ntp true", "or sudo date -s '2026-01-31 12:00'"});
   std::int64_t lead = INT64_MIN, least = INT64_MAX;
   std::size_t ahead = 0, heard = 0;
-  for (const auto& p : rows(f.tree, "peers")) {
-    const Json w = member(p, "weft");
-    if (!member(w, "clock_lead_secs").is_number()) continue;
+  for (const auto& p : list(f.tree, "peers")) {
+    const Json& w = at(p, "weft");
+    if (!at(w, "clock_lead_secs").is_number()) continue;
     ++heard;
     const auto d = number(w, "clock_lead_secs");
     lead = std::max(lead, d);
@@ -383,14 +371,14 @@ void check_names(const DoctorFacts& f, Sheet& s) {
 
 void check_packet(const DoctorFacts& f, Sheet& s) {
   if (!f.probe.is_object()) return;
-  const std::string who = text(member(f.probe, "target"), "display_name");
-  const Json w = member(f.probe, "weft");
-  for (const auto& stage : rows(w, "stages"))
-    if (text(stage, "verdict") == "failed") {
-      const bool there = text(stage, "stage") == "full_size" || text(stage, "stage") == "ping";
-      const std::string what = fmt::format("{}: {}", who, text(stage, "text"));
-      return there ? s.warn("packet", what, texts(member(stage, "remedies")))
-                   : s.fail("packet", what, texts(member(stage, "remedies")));
+  const std::string who = word(at(f.probe, "target"), "display_name");
+  const Json& w = at(f.probe, "weft");
+  for (const auto& stage : list(w, "stages"))
+    if (word(stage, "verdict") == "failed") {
+      const bool there = word(stage, "stage") == "full_size" || word(stage, "stage") == "ping";
+      const std::string what = fmt::format("{}: {}", who, word(stage, "text"));
+      return there ? s.warn("packet", what, texts(stage, "remedies"))
+                   : s.fail("packet", what, texts(stage, "remedies"));
     }
   s.ok("packet",
        fmt::format("{}: {} bytes in one packet went there and back in {}", who, number(w, "largest_passed"),
@@ -399,19 +387,19 @@ void check_packet(const DoctorFacts& f, Sheet& s) {
 
 void check_firewall(const DoctorFacts& f, Sheet& s) {
   if (!runs(f) || !f.tun_wanted) return;
-  if (const auto broken = text(f.firewall, "trouble"); !broken.empty())
+  if (const auto broken = word(f.firewall, "trouble"); !broken.empty())
     return s.fail("firewall", broken,
                   {"sudo nft list table inet weft", "journalctl -u weft | grep firewall"});
-  const Json sockets = rows(f.listening, "sockets");
+  const Json& sockets = list(f.listening, "sockets");
   std::string open;
   std::size_t n = 0;
   for (const auto& x : sockets) {
-    if (text(x, "filter") == "drop") continue;
+    if (word(x, "filter") == "drop") continue;
     if (++n <= 5)
-      open += fmt::format("{}{}/{}", open.empty() ? "" : ", ", text(x, "proto"), number(x, "port"));
+      open += fmt::format("{}{}/{}", open.empty() ? "" : ", ", word(x, "proto"), number(x, "port"));
   }
   if (n > 5) open += fmt::format(" and {} more", n - 5);
-  if (flag(f.listening, "firewall_active"))
+  if (truth(at(f.listening, "firewall_active")))
     return s.ok("firewall", n == 0 ? "on; nothing of this machine can be reached from the mesh"
                                    : "on; open to the mesh: " + open);
   if (n == 0) return s.ok("firewall", "off; nothing listens where the mesh could reach it");

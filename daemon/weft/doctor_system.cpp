@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -13,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,39 +30,26 @@
 #include "io/route_query.h"
 #include "io/sockaddr.h"
 #include "weft/client.h"
-#include "weftd/run_dir.h"
+#include "weft/reply.h"
 #include "weftd/startup.h"
 #include "weftd/udp_ports.h"
 
 namespace weft::cli {
 namespace {
 
+using reply::at, reply::integer, reply::list, reply::word;
+
 constexpr std::uint64_t kCapNetAdmin = 12;
 constexpr auto kResolverPatience = std::chrono::seconds(4);
-constexpr int kProbeSilence = 60;
 constexpr std::time_t kBeforeThisProgram = 1735689600;  // 2025-01-01
 constexpr std::size_t kMostUnderlay = 64;
 
-std::string text(const Json& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  return it != j.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
 // ---- the daemon -----------------------------------------------------------------------------------------------------
 
-int connect_errno(const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  if (path.size() >= sizeof name.sun_path) return ENAMETOOLONG;
-  std::memcpy(name.sun_path, path.c_str(), path.size());
-  const io::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
-}
-
 void ask_daemon(const std::string& path, DoctorFacts& f) {
-  f.connect_error = connect_errno(path);
-  if (f.connect_error != 0) {
-    f.ask_trouble = connect_failure(f.connect_error, path);
+  if (const auto fd = connected(path); !fd) {
+    f.connect_error = fd.error();
+    f.ask_trouble = connect_failure(fd.error(), path);
     return;
   }
   const auto take = [&](const char* command, Json& to) {
@@ -82,22 +67,18 @@ void ask_daemon(const std::string& path, DoctorFacts& f) {
   take("show_refusals", f.refusals);
   take("show_listening_sockets", f.listening);
   take("show_firewall", f.firewall);
-  f.own_name = text(f.status, "npub") + ".fips";
-  f.own_address = text(f.status, "ipv6_addr");
+  f.own_name = word(f.status, "npub") + ".fips";
+  f.own_address = word(f.status, "ipv6_addr");
 }
 
 void look_at_user(DoctorFacts& f) {
   f.is_root = geteuid() == 0;
   const passwd* me = getpwuid(geteuid());
   f.user = me != nullptr ? me->pw_name : std::to_string(geteuid());
-  const group* g = getgrnam(std::string(daemon::kGroup).c_str());
-  f.group_exists = g != nullptr;
-  if (g == nullptr) return;
-  for (char** m = g->gr_mem; *m != nullptr; ++m) f.member = f.member || f.user == *m;
-  f.member = f.member || (me != nullptr && me->pw_gid == g->gr_gid);
-  std::vector<gid_t> mine(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
-  mine.resize(static_cast<std::size_t>(std::max(0, getgroups(static_cast<int>(mine.size()), mine.data()))));
-  f.member_in_this_login = std::ranges::count(mine, g->gr_gid) > 0 || getegid() == g->gr_gid;
+  const auto m = membership();
+  f.group_exists = m != Membership::no_group;
+  f.member_in_this_login = m == Membership::in_force;
+  f.member = f.member_in_this_login || m == Membership::since_login;
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------
@@ -121,11 +102,8 @@ void look_at_config(const DoctorOptions& o, DoctorFacts& f) {
   std::optional<std::string> file;
   if (!o.config_file.empty()) file = o.config_file;
   const bool runs = f.status.is_object();
-  if (runs && !file) {
-    const auto w = f.status.find("weft");
-    if (w != f.status.end() && w->contains("config_files") && (*w)["config_files"].size() == 1)
-      file = (*w)["config_files"][0].get<std::string>();
-  }
+  const Json& theirs = list(at(f.status, "weft"), "config_files");
+  if (runs && !file && theirs.size() == 1 && theirs[0].is_string()) file = theirs[0].get<std::string>();
   if (file && access(file->c_str(), R_OK) != 0 && errno == EACCES && !f.is_root) {
     f.config_files = {*file};
     return;  // not ours to read: the daemon read it, and says what it thinks in its log
@@ -191,7 +169,7 @@ void look_at_device(DoctorFacts& f) {
   f.ipv6_off = number_in("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 0;
   f.rmem_max = number_in("/proc/sys/net/core/rmem_max");
   f.wmem_max = number_in("/proc/sys/net/core/wmem_max");
-  const auto pid = f.status.is_object() ? f.status.value("pid", std::int64_t{0}) : 0;
+  const auto pid = integer(at(f.status, "pid"));
   f.net_admin = has_net_admin(pid > 0 ? fmt::format("/proc/{}/status", pid) : "/proc/self/status");
 }
 
@@ -230,8 +208,8 @@ bool is_private(const Endpoint& e) {
 
 void look_at_interface(const Addresses& addresses, DoctorFacts& f) {
   if (f.status.is_object()) {
-    const std::string name = text(f.status, "tun_name");
-    f.tun_wanted = text(f.status, "tun_state") != "disabled";
+    const std::string name = word(f.status, "tun_name");
+    f.tun_wanted = word(f.status, "tun_state") != "disabled";
     if (f.tun_wanted && name != "-") f.tun_name = name;
   }
   const io::Fd fd(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -267,12 +245,9 @@ void look_at_underlay(DoctorFacts& f) {
     }
     f.underlay.push_back(std::move(u));
   };
-  const auto rows = [](const Json& j) {
-    return j.is_object() && j.contains("peers") ? j["peers"] : Json::array();
-  };
-  for (const auto& p : rows(f.peers)) add(text(p, "display_name"), text(p, "transport_addr"));
-  for (const auto& p : rows(f.wanted))
-    for (const auto& a : p.value("addresses", Json::array())) add(text(p, "display_name"), text(a, "addr"));
+  for (const auto& p : list(f.peers, "peers")) add(word(p, "display_name"), word(p, "transport_addr"));
+  for (const auto& p : list(f.wanted, "peers"))
+    for (const auto& a : list(p, "addresses")) add(word(p, "display_name"), word(a, "addr"));
 }
 
 void look_at_clock(DoctorFacts& f) {
@@ -345,22 +320,17 @@ void ask_system(DoctorFacts& f) {
 void look_at_names(DoctorFacts& f) {
   f.resolved_runs = access("/run/systemd/resolve", F_OK) == 0;
   if (!f.status.is_object() || !f.dns_wanted) return;
-  if (const auto w = f.status.find("weft");
-      w != f.status.end() && w->contains("dns") && (*w)["dns"].is_string())
-    f.dns_at = (*w)["dns"].get<std::string>();
+  if (const Json& dns = at(f.status, "weft", "dns"); dns.is_string()) f.dns_at = dns.get<std::string>();
   ask_responder(f);
   ask_system(f);
 }
 
 /// A thorough probe of one linked peer: the first packet as large as the way says it takes.
 void send_packet(const std::string& socket, DoctorFacts& f) {
-  if (!f.peers.is_object() || !f.peers.contains("peers") || f.peers["peers"].empty()) return;
-  const std::string npub = text(f.peers["peers"][0], "npub");
-  const auto done = ask_following(socket, "probe", {{"target", npub}}, kProbeSilence, [&](const Json& d) {
-    f.probe = d.value("report", Json::object());
-    return d.value("state", "") != "done";
-  });
-  if (!done) f.probe = nullptr;
+  const Json& peers = list(f.peers, "peers");
+  if (peers.empty()) return;
+  if (auto report = follow_probe(socket, word(peers[0], "npub"), [](const Json&) {}))
+    f.probe = std::move(*report);
 }
 
 }  // namespace
@@ -372,12 +342,8 @@ DoctorFacts examine(const DoctorOptions& o) {
   look_at_user(f);
   ask_daemon(o.socket, f);
   look_at_config(o, f);
-  if (f.status.is_object()) {
-    const auto w = f.status.find("weft");
-    if (w != f.status.end() && w->contains("key_file") && (*w)["key_file"].is_string())
-      look_at_key((*w)["key_file"].get<std::string>(),
-                  owner_of_process(f.status.value("pid", std::int64_t{0})), f);
-  }
+  if (const Json& key = at(f.status, "weft", "key_file"); key.is_string())
+    look_at_key(key.get<std::string>(), owner_of_process(integer(at(f.status, "pid"))), f);
   look_at_device(f);
   const Addresses addresses;
   look_at_interface(addresses, f);

@@ -2,30 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include "weft/reply.h"
 
 namespace weft::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-const Json& at(const Json& j, std::string_view key) {
-  static const Json kNone;
-  if (!j.is_object()) return kNone;
-  const auto it = j.find(key);
-  return it == j.end() ? kNone : *it;
-}
-std::string text(const Json& j) {
-  if (j.is_string()) return clean(j.get<std::string>());
-  return j.is_null() || j.is_structured() ? "-" : j.dump();
-}
-bool truth(const Json& j) { return j.is_boolean() && j.get<bool>(); }
-const Json& list(const Json& j, std::string_view key) {
-  static const Json kNone = Json::array();
-  const Json& l = at(j, key);
-  return l.is_array() ? l : kNone;
-}
-std::uint64_t number(const Json& j) { return j.is_number_unsigned() ? j.get<std::uint64_t>() : 0; }
+using reply::at, reply::integer, reply::list, reply::text, reply::truth;
 
 std::string opening_text(const Json& r) {
   std::string out = text(at(r, "port"));
@@ -36,7 +19,7 @@ std::string opening_text(const Json& r) {
 
 std::string until_text(const Json& until, std::int64_t now_ms) {
   if (!until.is_number_integer()) return "-";
-  const auto left = until.get<std::int64_t>() - now_ms / 1000;
+  const auto left = integer(until) - now_ms / 1000;
   return left > 0 ? age_text(left) + " more" : "ended";
 }
 
@@ -74,28 +57,25 @@ std::string firewall_page(const Json& d, const Style& style, std::int64_t now_ms
   const Json& p = at(d, "packets");
   if (truth(at(d, "on")))
     out += fmt::format("\nrefused {} packets, forwarding refused {}; let in {} for open ports, {} pings\n",
-                       number(at(p, "refused")) + number(at(p, "closed")), number(at(p, "forward_refused")),
-                       number(at(p, "opened")), number(at(p, "pings")));
+                       integer(at(p, "refused")) + integer(at(p, "closed")),
+                       integer(at(p, "forward_refused")), integer(at(p, "opened")), integer(at(p, "pings")));
   if (at(d, "trouble").is_string()) out += style.paint(Colour::bad, text(at(d, "trouble"))) + "\n";
   return out;
 }
 
-std::string firewall_changed(const Json& d) {
+std::string firewall_changed(const Json& d, std::int64_t now_ms) {
   const bool allow = truth(at(d, "allow"));
   const std::string who = at(d, "from").is_string() ? text(at(d, "from")) : "every node of the mesh";
   std::string out = text(at(d, "port"));
   if (allow) {
     out += " is open for " + who;
     const Json& until = at(d, "until_unix");
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    if (until.is_number_integer())
-      out += " for " + age_text(until.get<std::int64_t>() -
-                                std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    if (until.is_number_integer()) out += " for " + age_text(integer(until) - now_ms / 1000);
     else out += ", also after a restart";
   } else if (truth(at(d, "refusal_kept"))) {
     out += " is closed for " + who + ", although something else opens it (weft allow --list)";
   } else {
-    out += number(at(d, "taken_back")) > 0 ? " is closed again for " + who : " was not open for " + who;
+    out += integer(at(d, "taken_back")) > 0 ? " is closed again for " + who : " was not open for " + who;
   }
   out += "\n";
   if (at(d, "still").is_string()) out += "but " + text(at(d, "still")) + "\n";

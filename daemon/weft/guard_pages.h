@@ -12,8 +12,8 @@ namespace weft::cli {
 std::string reachable_text(const nlohmann::json& weft, bool has_interface);
 /// show_firewall. `now_ms` Unix milliseconds.
 std::string firewall_page(const nlohmann::json& d, const Style& style, std::int64_t now_ms);
-/// What firewall_allow and firewall_deny answered.
-std::string firewall_changed(const nlohmann::json& d);
+/// What firewall_allow and firewall_deny answered. `now_ms` as above.
+std::string firewall_changed(const nlohmann::json& d, std::int64_t now_ms);
 /// show_names.
 std::string names_page(const nlohmann::json& d, const Style& style);
 /// acl_check.

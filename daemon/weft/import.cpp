@@ -20,12 +20,12 @@
 #include "crypto/identity.h"
 #include "io/file.h"
 #include "io/key_file.h"
+#include "weft/shared.h"
 
 namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMost = 16 << 20;
 
 /// A file to be written, with whom it is to belong to.
 struct Plan {
@@ -57,13 +57,6 @@ Result<std::pair<std::string, std::string>, std::string> find_source(const std::
   }
   const std::string file = from + "/fips.yaml";
   return std::pair(fs::exists(file, ignored) ? file : std::string(), from);
-}
-
-Result<std::optional<std::string>, std::string> read_if_there(const std::string& path) {
-  auto text = io::read_text_file(path, kMost);
-  if (text) return std::optional(std::move(*text));
-  if (text.error().kind == io::FileError::missing) return std::optional<std::string>();
-  return bad(text.error().text);
 }
 
 void wipe(std::string& s) { sodium_memzero(s.data(), s.size()); }

@@ -2,7 +2,6 @@
 #include <iostream>
 #include <memory>
 
-#include "weft/commands.h"
 #include "weft/import.h"
 #include "weft/shared.h"
 

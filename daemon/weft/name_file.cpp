@@ -12,21 +12,29 @@
 #include "names/hosts.h"
 #include "names/hosts_edit.h"
 #include "weft/client.h"
+#include "weft/reply.h"
+#include "weft/shared.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::size_t kMostFile = 16 << 20;
 constexpr unsigned kMode = 0644;
 
 Result<std::string, std::string> file_of(const std::string& socket, const std::string& given) {
   if (!given.empty()) return given;
   const auto d = ask(socket, "show_names");
-  const std::string told = d ? d->value("hosts_file", "") : "";
+  const std::string told = d ? reply::word(*d, "hosts_file") : "";
   if (!told.empty() && told.front() != '/')
     return bad("weftd reads its names from " + told +
                ", beside a configuration given by a relative path; name it: --file");
   return told.empty() ? "/etc/weft/hosts" : told;
+}
+
+/// "Bee.fips" is the name "bee".
+std::string plain_name(const std::string& name) {
+  std::string plain = names::lower_case(name);
+  if (plain.ends_with(".fips")) plain.resize(plain.size() - 5);
+  return plain;
 }
 
 /// With owner and mode of the file that was there.
@@ -47,13 +55,6 @@ Result<void, std::string> write(const std::string& file, const std::string& text
   return {};
 }
 
-Result<std::string, std::string> read(const std::string& file) {
-  auto text = io::read_text_file(file, kMostFile);
-  if (!text && text.error().kind == io::FileError::missing) return std::string();
-  if (!text) return bad(text.error().text);
-  return std::move(*text);
-}
-
 /// What the daemon made of it, as the end of what is told.
 std::string tell_daemon(const std::string& socket) {
   const auto d = ask(socket, "reload_lists");
@@ -67,8 +68,7 @@ std::string tell_daemon(const std::string& socket) {
 
 Result<std::string, std::string> set_name(const std::string& socket, const std::string& given,
                                           const std::string& name, const std::string& npub) {
-  std::string plain = names::lower_case(name);
-  if (plain.ends_with(".fips")) plain.resize(plain.size() - 5);
+  const auto plain = plain_name(name);
   if (!names::valid_host_name(plain))
     return bad("\"" + name +
                "\" is not a name: 1 to 63 letters, digits and inner dashes, not beginning with npub1");
@@ -76,22 +76,22 @@ Result<std::string, std::string> set_name(const std::string& socket, const std::
   if (!key) return bad("\"" + npub + "\" is not an npub: " + std::string(key.error()));
   const auto file = file_of(socket, given);
   if (!file) return bad(file.error());
-  const auto text = read(*file);
+  const auto text = read_if_there(*file);
   if (!text) return bad(text.error());
-  if (const auto done = write(*file, names::with_host(*text, plain, *key)); !done) return bad(done.error());
+  if (const auto done = write(*file, names::with_host(text->value_or(""), plain, *key)); !done)
+    return bad(done.error());
   return fmt::format("{}.fips is {} ({}), in {}{}", plain, text_of(mesh_addr_of(crypto::node_addr_of(*key))),
                      crypto::short_npub_of(*key), *file, tell_daemon(socket));
 }
 
 Result<std::string, std::string> remove_name(const std::string& socket, const std::string& given,
                                              const std::string& name) {
-  std::string plain = names::lower_case(name);
-  if (plain.ends_with(".fips")) plain.resize(plain.size() - 5);
+  const auto plain = plain_name(name);
   const auto file = file_of(socket, given);
   if (!file) return bad(file.error());
-  const auto text = read(*file);
+  const auto text = read_if_there(*file);
   if (!text) return bad(text.error());
-  const auto out = names::without_host(*text, plain);
+  const auto out = names::without_host(text->value_or(""), plain);
   if (out.lines == 0)
     return bad("no line for \"" + plain + "\" in " + *file +
                "; a peer's alias is removed in the configuration, or with weft peer remove");

@@ -5,38 +5,15 @@
 #include <algorithm>
 
 #include "weft/guard_pages.h"
+#include "weft/reply.h"
+#include "weft/stats.h"
 
 namespace weft::cli {
 namespace {
 
 using Align = Table::Align;
+using reply::at, reply::integer, reply::list, reply::num, reply::text, reply::truth;
 
-// ---- reading replies that may be of any shape -----------------------------------------------------------------------
-
-const Json& at(const Json& j, std::string_view key) {
-  static const Json kNone;
-  if (!j.is_object()) return kNone;
-  const auto it = j.find(key);
-  return it == j.end() ? kNone : *it;
-}
-template <class... K>
-const Json& at(const Json& j, std::string_view key, std::string_view next, K... rest) {
-  return at(at(j, key), next, rest...);
-}
-std::string text(const Json& j) {
-  if (j.is_string()) return clean(j.get<std::string>());
-  if (j.is_null() || j.is_structured()) return "-";
-  if (j.is_boolean()) return j.get<bool>() ? "yes" : "no";
-  return j.dump();
-}
-double num(const Json& j) { return j.is_number() ? j.get<double>() : 0; }
-std::int64_t integer(const Json& j) { return j.is_number_integer() ? j.get<std::int64_t>() : 0; }
-bool truth(const Json& j) { return j.is_boolean() && j.get<bool>(); }
-const Json& list(const Json& j, std::string_view key) {
-  static const Json kNone = Json::array();
-  const Json& l = at(j, key);
-  return l.is_array() ? l : kNone;
-}
 template <class F>
 std::string number_or_dash(const Json& j, F f) {
   return j.is_number() ? f(j.get<double>()) : "-";
@@ -377,25 +354,14 @@ std::string Page::stats_peers(const Json& d) const {
 }
 
 std::string Page::history(const Json& d, bool plot, std::size_t columns) const {
-  std::vector<std::optional<double>> values;
-  for (const auto& x : list(d, "values"))
-    values.push_back(x.is_number() ? std::optional(x.get<double>()) : std::nullopt);
-  double lo = 0, hi = 0, last = 0, sum = 0;
-  std::size_t n = 0;
-  for (const auto& x : values)
-    if (x) {
-      lo = n == 0 ? *x : std::min(lo, *x);
-      hi = n == 0 ? *x : std::max(hi, *x);
-      last = *x;
-      sum += *x;
-      ++n;
-    }
+  const auto values = values_of(d);
+  const Extent e = extent_of(values);
   const std::string title =
       fmt::format("{} ({}), the last {}", text(at(d, "metric")), text(at(d, "unit")),
                   age_text(static_cast<std::int64_t>(values.size()) * integer(at(d, "granularity_seconds"))));
-  if (n == 0) return title + ": no data yet\n";
+  if (e.known == 0) return title + ": no data yet\n";
   std::string out = fmt::format("{}: min {:.6g}, mean {:.6g}, max {:.6g}, last {:.6g}, {} of {} values\n",
-                                title, lo, sum / static_cast<double>(n), hi, last, n, values.size());
+                                title, e.lo, e.mean, e.hi, e.last, e.known, values.size());
   if (plot) return out + spark_text(values, columns) + "\n";
   for (const auto& x : values) out += x ? fmt::format("{:.6g}\n", *x) : std::string("-\n");
   return out;

@@ -10,6 +10,7 @@
 
 #include "weft/client.h"
 #include "weft/commands.h"
+#include "weft/guard_pages.h"
 #include "weft/keygen.h"
 #include "weft/ping.h"
 
@@ -104,6 +105,11 @@ TEST(Client, AFailedConnectionNamesTheRemedy) {
   const auto r = ask("/nonexistent/" + std::string(200, 'x'), "show_status");
   ASSERT_FALSE(r);
   EXPECT_TRUE(has(r.error(), "longer than"));
+}
+
+TEST(Pages, APortIsOpenForAsLongAsItSays) {
+  const Json d = {{"port", "tcp/22"}, {"allow", true}, {"on", true}, {"until_unix", 1600}};
+  EXPECT_TRUE(has(firewall_changed(d, 1'000'000), "tcp/22 is open for every node of the mesh for 10 min\n"));
 }
 
 TEST(Ping, GetsAnAddressThatCannotBeTakenForAnOption) {

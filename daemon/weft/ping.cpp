@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "weft/client.h"
+#include "weft/reply.h"
 #include "weft/table.h"
 
 namespace weft::cli {
@@ -27,13 +28,13 @@ std::vector<std::string> ping_command(const PingOptions& o, const std::string& a
 std::string run_ping(const std::string& socket, const PingOptions& o) {
   const auto status = ask(socket, "show_status");
   if (!status) return status.error();
-  if (status->value("tun_state", "") != "active")
+  if (reply::word(*status, "tun_state") != "active")
     return "this node has no interface (tun.enabled is false, or it failed: see weft status), so nothing "
            "here can send";
   const auto who = ask(socket, "resolve", {{"name", o.target}});
   if (!who) return who.error();
-  const std::string address = who->value("ipv6_addr", "");
-  std::printf("%s is %s, %s\n", clean(o.target).c_str(), clean(who->value("npub", "")).c_str(),
+  const std::string address = reply::word(*who, "ipv6_addr");
+  std::printf("%s is %s, %s\n", clean(o.target).c_str(), clean(reply::word(*who, "npub")).c_str(),
               clean(address).c_str());
   std::fflush(stdout);
   auto words = ping_command(o, address);

@@ -1,24 +1,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "weft/client.h"
-#include "weft/commands.h"
 #include "weft/probe_page.h"
+#include "weft/reply.h"
 #include "weft/shared.h"
 
 namespace weft::cli {
 namespace {
-
-constexpr int kSilence = 60;  // no stage takes longer
-
-Style style() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return {isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0')};
-}
 
 /// Wipes what is waited for and says something else instead; on a terminal only.
 class WaitingLine {
@@ -36,25 +28,18 @@ class WaitingLine {
 
 /// Shows stages as they end. The last report; errors: a sentence.
 Result<Json, std::string> run(const Shared& shared, const std::string& target) {
-  Json last;
   ProbePage page(style());
   WaitingLine waiting;
-  const auto done = ask_following(shared.socket, "probe", {{"target", target}}, kSilence, [&](const Json& d) {
-    last = d.value("report", Json::object());
-    if (!shared.json) {
-      const std::string news = page.update(last);
-      waiting.say("");
-      std::cout << news << std::flush;
-      waiting.say(page.waiting(last));
-    }
-    return d.value("state", "") != "done";
+  auto report = follow_probe(shared.socket, target, [&](const Json& so_far) {
+    if (shared.json) return;
+    const std::string news = page.update(so_far);
+    waiting.say("");
+    std::cout << news << std::flush;
+    waiting.say(page.waiting(so_far));
   });
   waiting.say("");
-  if (!done) return bad(done.error());
-  if (last.value("overall", "running") == "running")
-    return bad(std::string("weftd ended the probe (shutting down?)"));
-  if (shared.json) std::cout << last.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  return last;
+  if (report && shared.json) print_json(*report);
+  return report;
 }
 
 int probe(const Shared& shared, const std::string& target, bool trace) {
@@ -64,7 +49,7 @@ int probe(const Shared& shared, const std::string& target, bool trace) {
     if (trace) std::cout << "\n" << trace_text(*report, style()) << "\n";
     std::cout << ProbePage(style()).conclusion(*report);
   }
-  return report->value("overall", "") == "ok" ? kDone : kFailed;
+  return reply::word(*report, "overall") == "ok" ? kDone : kFailed;
 }
 
 }  // namespace

@@ -4,23 +4,18 @@
 
 #include <array>
 
+#include "weft/reply.h"
+
 namespace weft::cli {
 namespace {
 
+using reply::at, reply::list, reply::num, reply::truth;
+
 constexpr std::size_t kNameWidth = 10;
 
-std::string text(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_string() ? clean(it->get<std::string>()) : std::string();
-}
-Json member(const Json& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  return it == j.end() ? Json() : *it;
-}
-double number(const Json& j, const char* key) {
-  const Json v = member(j, key);
-  return v.is_number() ? v.get<double>() : 0;
-}
+/// What a member says, cleaned; "" when it says nothing.
+std::string text(const Json& j, std::string_view key) { return clean(reply::word(j, key)); }
+double number(const Json& j, std::string_view key) { return num(at(j, key)); }
 
 bool settled(const std::string& verdict) {
   return verdict == "ok" || verdict == "failed" || verdict == "skipped";
@@ -53,12 +48,9 @@ std::string stage_line(const Json& stage, const Style& style) {
   std::string out = fmt::format("  {}  {}  {}\n", padded(title(text(stage, "stage")), kNameWidth),
                                 style.paint(colour, padded(mark, 6)), text(stage, "text"));
   if (verdict != "failed") return out;
-  const Json remedies = member(stage, "remedies");
-  if (remedies.is_array())
-    for (const auto& r : remedies)
-      if (r.is_string())
-        out +=
-            fmt::format("  {}  {}\n", std::string(kNameWidth + 8, ' '), "* " + clean(r.get<std::string>()));
+  for (const auto& r : list(stage, "remedies"))
+    if (r.is_string())
+      out += fmt::format("  {}  {}\n", std::string(kNameWidth + 8, ' '), "* " + clean(r.get<std::string>()));
   return out;
 }
 
@@ -68,11 +60,10 @@ std::string ProbePage::update(const Json& report) {
   std::string out;
   if (!header_) {
     header_ = true;
-    const Json t = member(report, "target");
+    const Json& t = at(report, "target");
     out = fmt::format("{}  {}  {}\n", text(t, "display_name"), text(t, "npub"), text(t, "ipv6_addr"));
   }
-  const Json stages = member(member(report, "weft"), "stages");
-  if (!stages.is_array()) return out;
+  const Json& stages = list(at(report, "weft"), "stages");
   for (; shown_ < stages.size() && settled(text(stages[shown_], "verdict")); ++shown_) {
     const auto reason = text(stages[shown_], "reason");
     if (reason != "not_reached" && reason != "not_asked") out += stage_line(stages[shown_], style_);
@@ -81,8 +72,8 @@ std::string ProbePage::update(const Json& report) {
 }
 
 std::string ProbePage::waiting(const Json& report) const {
-  const Json stages = member(member(report, "weft"), "stages");
-  if (!stages.is_array() || shown_ >= stages.size()) return "";
+  const Json& stages = list(at(report, "weft"), "stages");
+  if (shown_ >= stages.size()) return "";
   if (text(stages[shown_], "verdict") != "running") return "";
   return fmt::format("  {}  {}", padded(title(text(stages[shown_], "stage")), kNameWidth),
                      style_.paint(Colour::dim, text(stages[shown_], "text") + " …"));
@@ -91,29 +82,28 @@ std::string ProbePage::waiting(const Json& report) const {
 std::string ProbePage::conclusion(const Json& report) const {
   const std::string overall = text(report, "overall");
   const Colour colour = overall == "ok" ? Colour::good : overall == "partial" ? Colour::warn : Colour::bad;
-  return style_.paint(colour, text(member(report, "weft"), "conclusion")) + "\n";
+  return style_.paint(colour, text(at(report, "weft"), "conclusion")) + "\n";
 }
 
 std::string trace_text(const Json& report, const Style& style) {
-  const Json w = member(report, "weft");
-  const Json walk = member(w, "walk");
-  const Json steps = member(walk, "steps");
-  const Json path = member(report, "path");
+  const Json& w = at(report, "weft");
+  const Json& walk = at(w, "walk");
+  const Json& steps = list(walk, "steps");
+  const Json& path = at(report, "path");
   std::string out = fmt::format("  {:>2}  {}\n", 0, "this node");
   std::size_t n = 0;
-  const bool complete = member(walk, "complete") == Json(true);
-  if (!steps.is_array() || steps.empty()) return "  the way is not known\n";
+  const bool complete = truth(at(walk, "complete"));
+  if (steps.empty()) return "  the way is not known\n";
   for (const auto& s : steps) {
     const bool last = ++n == steps.size();
-    const bool known = member(s, "known") == Json(true);
+    const bool known = truth(at(s, "known"));
     if (last && !complete && n > 1) out += "   ?  (nodes that this node cannot tell)\n";
     std::string how = known ? "known" : "inferred";
     std::string why;
     if (n == 1 && known) {
       why = last ? "a neighbour" : "this node's next hop";
-      if (member(s, "link_rtt_ms").is_number())
-        why += ", link round trip " + ms_text(number(s, "link_rtt_ms"));
-      if (member(s, "link_mtu").is_number()) why += fmt::format(", link MTU {:.0f}", number(s, "link_mtu"));
+      if (at(s, "link_rtt_ms").is_number()) why += ", link round trip " + ms_text(number(s, "link_rtt_ms"));
+      if (at(s, "link_mtu").is_number()) why += fmt::format(", link MTU {:.0f}", number(s, "link_mtu"));
     } else if (last) {
       why = known ? "the target; it answered" : "the target; it has not answered";
     } else {
@@ -131,8 +121,8 @@ std::string trace_text(const Json& report, const Style& style) {
   if (complete)
     line("links there", steps.size() == 1 ? "known" : "inferred",
          fmt::format("{}{}", steps.size() == 1 ? "" : "at most ", steps.size()));
-  if (member(path, "tree_distance").is_number()) {
-    const Json ago = member(w, "coords_proven_ago_ms");
+  if (at(path, "tree_distance").is_number()) {
+    const Json& ago = at(w, "coords_proven_ago_ms");
     line("tree", ago.is_number() ? "signed" : "hearsay",
          fmt::format("{:.0f} up, {:.0f} down by its place in the tree{}", number(path, "tree_hops_up"),
                      number(path, "tree_hops_down"),
@@ -140,20 +130,18 @@ std::string trace_text(const Json& report, const Style& style) {
                          ? fmt::format(", which it signed {} ago", age_text(ago.get<std::int64_t>() / 1000))
                          : ", as read in passing"));
   }
-  if (member(walk, "links_back").is_number())
+  if (at(walk, "links_back").is_number())
     line("links back", "measured",
          fmt::format("{:.0f}, by the hop limit its packets arrive with", number(walk, "links_back")));
-  const Json session = member(report, "session");
-  if (member(session, "path_mtu").is_number())
+  const Json& session = at(report, "session");
+  if (at(session, "path_mtu").is_number())
     line("path MTU", "measured",
          fmt::format("frames of {:.0f} bytes, as the nodes on the way say", number(session, "path_mtu")));
   if (number(w, "largest_passed") > 0)
     line("packet", "measured", fmt::format("{:.0f} bytes came back", number(w, "largest_passed")));
-  if (member(w, "rtt_us").is_number()) line("round trip", "measured", ms_text(number(w, "rtt_us") / 1000));
-  const Json signals = member(w, "signals");
-  if (signals.is_array())
-    for (const auto& s : signals)
-      line("said by", "hearsay", fmt::format("{}: {}", text(s, "reporter_name"), text(s, "kind")));
+  if (at(w, "rtt_us").is_number()) line("round trip", "measured", ms_text(number(w, "rtt_us") / 1000));
+  for (const auto& s : list(w, "signals"))
+    line("said by", "hearsay", fmt::format("{}: {}", text(s, "reporter_name"), text(s, "kind")));
   return out;
 }
 

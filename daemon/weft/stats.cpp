@@ -6,48 +6,19 @@
 #include <algorithm>
 #include <charconv>
 
+#include "weft/reply.h"
+
 namespace weft::cli {
 namespace {
 
+using reply::at, reply::integer, reply::list, reply::text;
+
 constexpr std::int64_t kHour = 3600, kDay = 86'400;
 
-std::string word(const Json& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  return it != j.end() && it->is_string() ? clean(it->get<std::string>()) : "-";
-}
 std::int64_t step_of(const Json& series) {
-  const auto it = series.is_object() ? series.find("granularity_seconds") : series.end();
-  return it != series.end() && it->is_number_integer() ? std::max<std::int64_t>(1, it->get<std::int64_t>())
-                                                       : 1;
+  return std::max<std::int64_t>(1, integer(at(series, "granularity_seconds")));
 }
-
-std::int64_t window_of(const Json& summary) {
-  const auto it = summary.is_object() ? summary.find("window_seconds") : summary.end();
-  return it != summary.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
-}
-const Json& series_of(const Json& all) {
-  static const Json kNone = Json::array();
-  const auto it = all.is_object() ? all.find("series") : all.end();
-  return it != all.end() && it->is_array() ? *it : kNone;
-}
-
-struct Extent {
-  double lo = 0, hi = 0, mean = 0, last = 0;
-  std::size_t known = 0;
-};
-Extent extent_of(const Values& values) {
-  Extent e;
-  for (const auto& v : values) {
-    if (!v) continue;
-    e.lo = e.known == 0 ? *v : std::min(e.lo, *v);
-    e.hi = e.known == 0 ? *v : std::max(e.hi, *v);
-    e.mean += *v;
-    e.last = *v;
-    ++e.known;
-  }
-  if (e.known > 0) e.mean /= static_cast<double>(e.known);
-  return e;
-}
+std::int64_t window_of(const Json& summary) { return integer(at(summary, "window_seconds")); }
 
 std::string span_title(const Json& series, std::size_t values) {
   return "the last " + age_text(static_cast<std::int64_t>(values) * step_of(series));
@@ -71,19 +42,27 @@ Result<StatsSpan, std::string> stats_span(std::string_view since) {
   return StatsSpan{seconds, seconds > kHour};
 }
 
-Values values_of(const Json& series) {
-  Values out;
-  const auto it = series.is_object() ? series.find("values") : series.end();
-  if (it == series.end() || !it->is_array()) return out;
-  for (const auto& x : *it) out.push_back(x.is_number() ? std::optional(x.get<double>()) : std::nullopt);
-  return out;
+Values values_of(const Json& series) { return reply::values(at(series, "values")); }
+
+Extent extent_of(const Values& values) {
+  Extent e;
+  for (const auto& v : values) {
+    if (!v) continue;
+    e.lo = e.known == 0 ? *v : std::min(e.lo, *v);
+    e.hi = e.known == 0 ? *v : std::max(e.hi, *v);
+    e.mean += *v;
+    e.last = *v;
+    ++e.known;
+  }
+  if (e.known > 0) e.mean /= static_cast<double>(e.known);
+  return e;
 }
 
 std::string stats_line(const Json& series) {
   const auto values = values_of(series);
   const Extent e = extent_of(values);
-  const auto unit = word(series, "unit");
-  const auto title = fmt::format("{}, {}", word(series, "metric"), span_title(series, values.size()));
+  const auto unit = text(at(series, "unit"));
+  const auto title = fmt::format("{}, {}", text(at(series, "metric")), span_title(series, values.size()));
   if (e.known == 0) return title + ": no data yet\n";
   return fmt::format("{}: now {}, min {}, mean {}, max {}\n", title,
                      values.back() ? value_text(*values.back(), unit) : "unknown", value_text(e.lo, unit),
@@ -100,13 +79,13 @@ std::string stats_table(const Json& summary, const Style& style, std::size_t col
            {"MEAN", Align::right},
            {"MAX", Align::right},
            {"THE LAST " + age_text(window_of(summary))}});
-  for (const auto& s : series_of(summary)) {
-    const auto unit = word(s, "unit");
+  for (const auto& s : list(summary, "series")) {
+    const auto unit = text(at(s, "unit"));
     const auto show = [&](const char* key) {
-      const auto it = s.is_object() ? s.find(key) : s.end();
-      return it != s.end() && it->is_number() ? value_text(it->get<double>(), unit) : std::string("-");
+      const Json& x = at(s, key);
+      return x.is_number() ? value_text(x.get<double>(), unit) : std::string("-");
     };
-    t.row({{word(s, "metric"), Colour::bold},
+    t.row({{text(at(s, "metric")), Colour::bold},
            show("now"),
            show("min"),
            show("mean"),
@@ -118,13 +97,13 @@ std::string stats_table(const Json& summary, const Style& style, std::size_t col
 
 std::string stats_plots(const Json& summary, const PlotSize& size) {
   std::string out;
-  for (const auto& s : series_of(summary)) {
+  for (const auto& s : list(summary, "series")) {
     const auto values = values_of(s);
-    const auto unit = word(s, "unit");
+    const auto unit = text(at(s, "unit"));
     if (!out.empty()) out += "\n";
-    out += word(s, "metric");
-    const auto now = s.is_object() ? s.find("now") : s.end();
-    if (now != s.end() && now->is_number()) out += ": now " + value_text(now->get<double>(), unit);
+    out += text(at(s, "metric"));
+    if (const Json& now = at(s, "now"); now.is_number())
+      out += ": now " + value_text(now.get<double>(), unit);
     out += "\n" + plot_text(values, unit, window_of(summary), size);
   }
   return out.empty() ? "no data yet\n" : out;
@@ -133,7 +112,7 @@ std::string stats_plots(const Json& summary, const PlotSize& size) {
 std::string stats_plot(const Json& series, const PlotSize& size) {
   const auto values = values_of(series);
   if (extent_of(values).known == 0) return stats_line(series);
-  return stats_line(series) + plot_text(values, word(series, "unit"),
+  return stats_line(series) + plot_text(values, text(at(series, "unit")),
                                         static_cast<std::int64_t>(values.size()) * step_of(series), size);
 }
 
@@ -142,15 +121,15 @@ std::string stats_csv(const std::vector<Json>& series, std::int64_t newest_ms) {
   std::vector<Values> values;
   std::size_t rows = 0;
   for (const auto& s : series) {
-    out += "," + word(s, "metric");
+    out += "," + text(at(s, "metric"));
     values.push_back(values_of(s));
     rows = std::max(rows, values.back().size());
   }
   out += "\n";
   const auto step = series.empty() ? 1 : step_of(series.front());
   for (std::size_t r = 0; r < rows; ++r) {
-    const auto at = newest_ms / 1000 - static_cast<std::int64_t>(rows - 1 - r) * step;
-    out += fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(at)));
+    const auto when = newest_ms / 1000 - static_cast<std::int64_t>(rows - 1 - r) * step;
+    out += fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(when)));
     for (const auto& v : values) {
       const auto missing = rows - v.size();
       out += r >= missing && v[r - missing] ? fmt::format(",{}", *v[r - missing]) : std::string(",");

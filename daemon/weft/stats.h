@@ -8,16 +8,9 @@
 #include "weft/plot.h"
 #include "weft/table.h"
 
-namespace CLI {
-class App;
-}
-
 namespace weft::cli {
 
 using Json = nlohmann::json;
-
-/// Adds the command; `code` becomes its exit code.
-void add_stats(CLI::App& app, const std::string& socket, const bool& json, int& code);
 
 /// How far back, in seconds, and in which steps.
 struct StatsSpan {
@@ -30,6 +23,11 @@ Result<StatsSpan, std::string> stats_span(std::string_view since);
 // ---- pages. `series` as show_stats_history gives it, or one of show_stats_all_history's -----------------------------
 
 Values values_of(const Json& series);
+struct Extent {
+  double lo = 0, hi = 0, mean = 0, last = 0;
+  std::size_t known = 0;  // values; none: all of this is 0
+};
+Extent extent_of(const Values& values);
 /// "bytes_in, the last 1 h: now 3.0 kB/s, min …, mean …, max …".
 std::string stats_line(const Json& series);
 /// What show_stats_summary gives: one row and a small curve each.

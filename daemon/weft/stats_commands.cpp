@@ -2,30 +2,24 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 
 #include "weft/client.h"
-#include "weft/commands.h"
 #include "weft/pages.h"
+#include "weft/reply.h"
+#include "weft/shared.h"
 #include "weft/stats.h"
 
 namespace weft::cli {
 namespace {
 
 struct Options {
-  const std::string& socket;
-  const bool& json;
   std::string first, second;
   std::string since = "1h", granularity;
   bool plot = false, csv = false, ascii = false;
   std::string metric, peer, window = "10m";
 };
 
-Style style() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return {isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0')};
-}
 PlotSize screen(bool ascii, bool one) {
   winsize w{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0;
@@ -35,25 +29,19 @@ PlotSize screen(bool ascii, bool one) {
   return s;
 }
 
-int fail_with(const std::string& sentence) {
-  std::cerr << "weft: " << sentence << "\n";
-  return kFailed;
-}
-void print_json(const Json& j) { std::cout << j.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
-
 /// Which of the two words is the series and which the peer. Error: a sentence.
 struct Wanted {
   std::string peer, series;  // empty: this node, all of them
 };
-Result<Wanted, std::string> wanted(const Options& o) {
+Result<Wanted, std::string> wanted(const Shared& shared, const Options& o) {
   if (o.first.empty()) return Wanted{};
   if (!o.second.empty()) return Wanted{o.first, o.second};
-  const auto known = ask(o.socket, "show_stats_list");
+  const auto known = ask(shared.socket, "show_stats_list");
   if (!known) return bad(known.error());
   bool of_peers = false;
-  for (const auto& m : known->value("metrics", Json::array())) {
-    if (m.value("name", "") != o.first) continue;
-    if (m.value("scope", "") == "node") return Wanted{"", o.first};
+  for (const auto& m : reply::list(*known, "metrics")) {
+    if (reply::word(m, "name") != o.first) continue;
+    if (reply::word(m, "scope") == "node") return Wanted{"", o.first};
     of_peers = true;
   }
   if (of_peers) return bad(o.first + " is recorded for peers: weft stats PEER " + o.first);
@@ -62,24 +50,24 @@ Result<Wanted, std::string> wanted(const Options& o) {
 }
 
 /// Every value of one series, or of all of them.
-int whole_series(const Options& o, const Wanted& want, Json params, const StatsSpan& span) {
+int whole_series(const Shared& shared, const Options& o, const Wanted& want, Json params,
+                 const StatsSpan& span) {
   const bool one = !want.series.empty();
   if (one) params["metric"] = want.series;
   params["granularity"] = !o.granularity.empty() ? o.granularity : span.by_minute ? "1m" : "1s";
-  const auto d = ask(o.socket, one ? "show_stats_history" : "show_stats_all_history", params);
-  if (!d) return fail_with(d.error());
-  if (o.json) {
+  const auto d = ask(shared.socket, one ? "show_stats_history" : "show_stats_all_history", params);
+  if (!d) return fail(d.error());
+  if (shared.json) {
     print_json(*d);
     return kDone;
   }
   std::vector<Json> series;
   if (one) series.push_back(*d);
-  else if (d->contains("series") && (*d)["series"].is_array())
-    for (const auto& s : (*d)["series"]) series.push_back(s);
+  else
+    for (const auto& s : reply::list(*d, "series")) series.push_back(s);
   const auto size = screen(o.ascii, one);
   if (o.csv) {
-    const Json newest = d->value("weft", Json::object()).value("newest_ms", Json(nullptr));
-    std::cout << stats_csv(series, newest.is_number_integer() ? newest.get<std::int64_t>() : 0);
+    std::cout << stats_csv(series, reply::integer(reply::at(*d, "weft", "newest_ms")));
   } else if (o.plot) {
     std::cout << stats_plot(series[0], size);
   } else {
@@ -88,56 +76,42 @@ int whole_series(const Options& o, const Wanted& want, Json params, const StatsS
   return kDone;
 }
 
-int stats(const Options& o) {
+int stats(const Shared& shared, const Options& o) {
   const auto span = stats_span(o.since);
-  if (!span) {
-    std::cerr << "weft: " << span.error() << "\n";
-    return kMisuse;
-  }
-  const auto want = wanted(o);
-  if (!want) return fail_with(want.error());
+  if (!span) return fail(span.error(), kMisuse);
+  const auto want = wanted(shared, o);
+  if (!want) return fail(want.error());
   Json params = {{"window", std::to_string(span->seconds) + "s"}};
   if (!want->peer.empty()) {
     params["peer"] = want->peer;
     // A word alone may be either. It came here only after an answer of the daemon, so this is about the word.
-    if (o.second.empty() && !ask(o.socket, "resolve", {{"name", want->peer}}))
-      return fail_with(want->peer +
-                       " is neither a recorded series (weft stats list) nor a known peer (weft stats peers)");
+    if (o.second.empty() && !ask(shared.socket, "resolve", {{"name", want->peer}}))
+      return fail(want->peer +
+                  " is neither a recorded series (weft stats list) nor a known peer (weft stats peers)");
   }
-  if (!want->series.empty() || o.csv || o.json) return whole_series(o, *want, std::move(params), *span);
+  if (!want->series.empty() || o.csv || shared.json)
+    return whole_series(shared, o, *want, std::move(params), *span);
   const auto size = screen(o.ascii, false);
   params["points"] = o.plot ? 2 * size.columns : size.columns;
-  const auto d = ask(o.socket, "show_stats_summary", params);
-  if (!d) return fail_with(d.error());
+  const auto d = ask(shared.socket, "show_stats_summary", params);
+  if (!d) return fail(d.error());
   std::cout << (o.plot ? stats_plots(*d, size) : stats_table(*d, style(), size.columns));
   return kDone;
 }
 
-int show(const Options& o, const char* command, std::string (Page::*page)(const Json&) const) {
-  const auto d = ask(o.socket, command);
-  if (!d) return fail_with(d.error());
-  if (o.json || page == nullptr) print_json(*d);
-  else std::cout << (Page{style(), 0}.*page)(*d);
-  return kDone;
-}
-
-int history(const Options& o) {
+int history(const Shared& shared, const Options& o) {
   Json params = {{"metric", o.metric},
                  {"window", o.window},
                  {"granularity", o.granularity.empty() ? "1s" : o.granularity}};
   if (!o.peer.empty()) params["peer"] = o.peer;
-  const auto d = ask(o.socket, "show_stats_history", params);
-  if (!d) return fail_with(d.error());
-  if (o.json) print_json(*d);
-  else std::cout << Page{}.history(*d, o.plot, screen(false, true).columns);
-  return kDone;
+  return print(shared, "show_stats_history", params,
+               [&](const Json& d) { return Page{}.history(d, o.plot, screen(false, true).columns); });
 }
 
 }  // namespace
 
-void add_stats(CLI::App& app, const std::string& socket, const bool& json, int& code) {
-  const auto o =
-      std::make_shared<Options>(Options{socket, json, {}, {}, "1h", {}, false, false, false, {}, {}, "10m"});
+void add_stats(CLI::App& app, const Shared& shared) {
+  const auto o = std::make_shared<Options>();
   CLI::App* stats_app =
       app.add_subcommand("stats", "An hour of seconds, a day of minutes: of this node or of a peer");
   stats_app->require_subcommand(0, 1);
@@ -149,20 +123,26 @@ void add_stats(CLI::App& app, const std::string& socket, const bool& json, int& 
   auto* plot = stats_app->add_flag("--plot", o->plot, "Curves as wide as the terminal");
   stats_app->add_flag("--csv", o->csv, "Comma-separated, with the time of each value")->excludes(plot);
   stats_app->add_flag("--ascii", o->ascii, "Curves without braille characters");
-  stats_app->callback([stats_app, o, &code] {
-    if (stats_app->get_subcommands().empty()) code = stats(*o);
+  stats_app->callback([stats_app, shared, o] {
+    if (stats_app->get_subcommands().empty()) shared.code = stats(shared, *o);
   });
   stats_app->footer(
       "Examples: weft stats bytes_in --plot; weft stats friend srtt_ms --since 1d --plot; weft stats friend");
   const auto add = [&](const char* name, const char* help, std::function<int()> act) {
     CLI::App* c = stats_app->add_subcommand(name, help);
-    c->callback([act = std::move(act), &code] { code = act(); });
+    c->callback([act = std::move(act), shared] { shared.code = act(); });
     return c;
   };
-  add("list", "What is recorded", [o] { return show(*o, "show_stats_list", &Page::stats_list); });
-  add("peers", "Peers with a record", [o] { return show(*o, "show_stats_peers", &Page::stats_peers); });
-  add("metrics", "All counters, as JSON", [o] { return show(*o, "show_metrics", nullptr); });
-  auto* one = add("history", "One series as plain numbers", [o] { return history(*o); });
+  add("list", "What is recorded", [shared] {
+    return print(shared, "show_stats_list", nullptr,
+                 [](const Json& d) { return Page{style()}.stats_list(d); });
+  });
+  add("peers", "Peers with a record", [shared] {
+    return print(shared, "show_stats_peers", nullptr,
+                 [](const Json& d) { return Page{style()}.stats_peers(d); });
+  });
+  add("metrics", "All counters, as JSON", [shared] { return print(shared, "show_metrics", nullptr, {}); });
+  auto* one = add("history", "One series as plain numbers", [shared, o] { return history(shared, *o); });
   one->add_option("METRIC", o->metric, "See stats list")->required();
   one->add_option("--peer", o->peer, "Of this peer: npub, or a name");
   one->add_option("--window", o->window, "How far back: digits and s, m or h")->capture_default_str();

@@ -103,23 +103,33 @@ std::string age_text(std::int64_t s) {
   return fmt::format("{} d {} h", s / 86400, s % 86400 / 3600);
 }
 
-std::string spark_text(const std::vector<std::optional<double>>& values, std::size_t max_width) {
+std::string spark_text(const std::vector<std::optional<double>>& values, std::size_t max_width,
+                       SparkFrom from, bool ascii) {
   constexpr std::array<const char*, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::string_view kAscii = "_.-=+*%#";
   if (values.empty() || max_width == 0) return "";
-  double lo = HUGE_VAL, hi = -HUGE_VAL;
+  double lo = from == SparkFrom::zero ? 0 : HUGE_VAL, hi = from == SparkFrom::zero ? 0 : -HUGE_VAL;
   // Each column shows the largest of the values that share it, so that a short peak stays visible.
   std::vector<std::optional<double>> columns(std::min(max_width, values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto& c = columns[i * columns.size() / values.size()];
     if (values[i] && (!c || *values[i] > *c)) c = values[i];
   }
-  for (const auto& c : columns)
-    if (c) lo = std::min(lo, *c), hi = std::max(hi, *c);
+  for (const auto& c : columns) {
+    if (!c) continue;
+    if (from == SparkFrom::least) lo = std::min(lo, *c);
+    hi = std::max(hi, *c);
+  }
   std::string out;
   for (const auto& c : columns) {
-    if (!c) out += ' ';
-    else if (hi <= lo) out += kBlocks[0];
-    else out += kBlocks[static_cast<std::size_t>(std::lround((*c - lo) / (hi - lo) * 7))];
+    if (!c) {
+      out += ' ';
+      continue;
+    }
+    const auto level =
+        hi <= lo ? 0 : static_cast<std::size_t>(std::lround(std::clamp((*c - lo) / (hi - lo), 0.0, 1.0) * 7));
+    if (ascii) out += kAscii[level];
+    else out += kBlocks[level];
   }
   return out;
 }

@@ -54,7 +54,10 @@ std::string count_text(double n);                // "12.3k"
 std::string ms_text(double ms);                  // "0.5 ms", "12 ms", "1.2 s"
 std::string age_text(std::int64_t seconds);      // "12 s", "4 min", "2 h 5 min", "3 d 4 h"
 std::string percent_text(double ratio);          // "0.0 %"
-/// Eight block heights; a blank for none.
-std::string spark_text(const std::vector<std::optional<double>>& values, std::size_t max_width);
+/// What the lowest of the heights stands for.
+enum class SparkFrom : std::uint8_t { least, zero };
+/// A curve in one line: eight heights up to the largest value, blocks or `ascii`; a blank for none.
+std::string spark_text(const std::vector<std::optional<double>>& values, std::size_t max_width,
+                       SparkFrom from = SparkFrom::least, bool ascii = false);
 
 }  // namespace weft::cli

@@ -62,6 +62,13 @@ TEST(Spark, ShowsRangeAndGaps) {
   EXPECT_EQ(spark_text({}, 80), "");
 }
 
+TEST(Spark, CanBeginAtZeroAndDoWithoutBlocks) {
+  EXPECT_EQ(spark_text({5.0, 5.0}, 80, SparkFrom::zero), "██");
+  EXPECT_EQ(spark_text({0.0, -1.0, std::nullopt, 7.0}, 80, SparkFrom::zero), "▁▁ █");
+  EXPECT_EQ(spark_text({0.0, 0.0}, 80, SparkFrom::zero), "▁▁");
+  EXPECT_EQ(spark_text({0.0, std::nullopt, 3.5, 7.0}, 80, SparkFrom::zero, true), "_ +#");
+}
+
 TEST(Spark, AShortPeakSurvivesANarrowScreen) {
   std::vector<std::optional<double>> v(100, 0.0);
   v[42] = 9;

@@ -1,5 +1,3 @@
-#include "weft/top.h"
-
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -8,11 +6,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <iostream>
 
 #include "io/fd.h"
 #include "weft/asker.h"
-#include "weft/commands.h"
+#include "weft/client.h"
+#include "weft/shared.h"
 #include "weft/terminal.h"
 #include "weft/top_view.h"
 
@@ -22,22 +20,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  const std::string& socket;
   double interval = 1;
   std::string page = "peers";
   bool ascii = false;
 };
-
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-int complain(const std::string& sentence) {
-  std::cerr << "weft: " << sentence << "\n";
-  return kFailed;
-}
 
 /// Signals that end a program become readable instead, so that the terminal is put right first.
 io::Fd take_signals() {
@@ -62,7 +48,7 @@ class Top {
       const int n = ::poll(wait, 3, patience_ms());
       if (wait[2].revents != 0 || (wait[0].revents & (POLLHUP | POLLERR)) != 0) return;
       if (n > 0 && wait[1].revents != 0)
-        if (auto answer = asker_.take()) model_.on_answer(std::move(*answer), unix_ms());
+        if (auto answer = asker_.take()) model_.on_answer(std::move(*answer), now_ms());
       on = read_keys();  // also after a signal: a change of size comes as a key
     }
   }
@@ -77,7 +63,7 @@ class Top {
     next_ask_ = Clock::now() + std::chrono::milliseconds(model_.interval_ms());
     asker_.ask("show_top", model_.question());
   }
-  void draw() { terminal_.show(draw_top(model_, terminal_.columns(), terminal_.rows(), unix_ms(), ascii_)); }
+  void draw() { terminal_.show(draw_top(model_, terminal_.columns(), terminal_.rows(), now_ms(), ascii_)); }
   int patience_ms() const {
     if (model_.paused()) return -1;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next_ask_ - Clock::now()).count();
@@ -110,21 +96,20 @@ class Top {
   Clock::time_point next_ask_;
 };
 
-int top(const Options& o) {
+int top(const Shared& shared, const Options& o) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-    return complain(
+    return fail(
         "top needs a terminal; for programs there are weft show top, weft stats --csv and weft.metrics");
   TopModel model;
-  if (!model.start(o.page, o.interval)) return complain("unknown page " + o.page);
+  if (!model.start(o.page, o.interval)) return fail("unknown page " + o.page);
   // A daemon that is not there is said plainly, before the screen is taken.
-  auto first = ask(o.socket, "show_top", model.question());
-  if (!first) return complain(first.error());
-  model.on_answer(std::move(first), unix_ms());
+  auto first = ask(shared.socket, "show_top", model.question());
+  if (!first) return fail(first.error());
+  model.on_answer(std::move(first), now_ms());
   const io::Fd signals = take_signals();
-  Asker asker(o.socket);
-  const char* no_colour = std::getenv("NO_COLOR");
-  auto terminal = Terminal::open(no_colour == nullptr || *no_colour == '\0');
-  if (!terminal) return complain(terminal.error());
+  Asker asker(shared.socket);
+  auto terminal = Terminal::open(colour_wanted());
+  if (!terminal) return fail(terminal.error());
   Top(*terminal, asker, model, o.ascii).run(signals.get());
   terminal->close();
   // A thread that still waits for an answer must not see the program taken apart.
@@ -134,8 +119,8 @@ int top(const Options& o) {
 
 }  // namespace
 
-void add_top(CLI::App& app, const std::string& socket, int& code) {
-  const auto o = std::make_shared<Options>(Options{socket, 1, "peers", false});
+void add_top(CLI::App& app, const Shared& shared) {
+  const auto o = std::make_shared<Options>();
   CLI::App* c =
       app.add_subcommand("top", "This node live: peers, tree, sessions, traffic, workers, refusals");
   c->add_option("PAGE", o->page, "Where to begin")
@@ -146,7 +131,7 @@ void add_top(CLI::App& app, const std::string& socket, int& code) {
       ->capture_default_str();
   c->add_flag("--ascii", o->ascii, "Curves without block characters");
   c->footer("Keys: ? shows them, q quits.");
-  c->callback([o, &code] { code = top(*o); });
+  c->callback([shared, o] { shared.code = top(shared, *o); });
 }
 
 }  // namespace weft::cli

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "weft/reply.h"
+
 namespace weft::cli {
 namespace {
+
+using reply::at, reply::list;
 
 constexpr std::int64_t kShortest = 250, kLongest = 60'000;
 constexpr std::size_t kMostFilter = 64;
@@ -24,22 +28,13 @@ void append_utf8(std::string& to, char32_t c) {
   }
 }
 
-const Json& none() {
-  static const Json kNone;
-  return kNone;
-}
-const Json& at(const Json& j, std::string_view key) {
-  if (!j.is_object()) return none();
-  const auto it = j.find(key);
-  return it == j.end() ? none() : *it;
-}
-
 const Json& field_of(const Json& data, const Json& row, std::string_view column) {
-  const Json& columns = at(data, "columns");
-  if (!columns.is_array() || !row.is_array()) return none();
+  static const Json kNone;
+  const Json& columns = list(data, "columns");
+  if (!row.is_array()) return kNone;
   for (std::size_t i = 0; i < columns.size() && i < row.size(); ++i)
     if (columns[i].is_string() && columns[i].get_ref<const std::string&>() == column) return row[i];
-  return none();
+  return kNone;
 }
 
 }  // namespace
@@ -214,8 +209,8 @@ TopModel::Act TopModel::on_key(TopKey key, char32_t c) {
       return turn(-1);
     case TopKey::enter: {
       if (page_ != TopPage::peers || selected_ < offset_) return Act::nothing;
-      const Json& rows = at(data_, "rows");
-      if (!rows.is_array() || selected_ - offset_ >= rows.size()) return Act::nothing;
+      const Json& rows = list(data_, "rows");
+      if (selected_ - offset_ >= rows.size()) return Act::nothing;
       const Json& npub = field(rows[selected_ - offset_], "npub");
       if (!npub.is_string()) return Act::nothing;
       peer_ = npub.get<std::string>();
@@ -266,11 +261,10 @@ const Json& TopModel::field(const Json& row, std::string_view column) const {
 double TopModel::rate(const Json& row, std::string_view column, std::string_view id) const {
   const Json &now = field(row, column), &who = field(row, id);
   const Json &at_now = at(data_, "at_ms"), &at_before = at(before_, "at_ms");
-  const Json& rows = at(before_, "rows");
-  if (!now.is_number() || !at_now.is_number() || !at_before.is_number() || !rows.is_array()) return NAN;
+  if (!now.is_number() || !at_now.is_number() || !at_before.is_number()) return NAN;
   const double span = (at_now.get<double>() - at_before.get<double>()) / 1000;
   if (span <= 0) return NAN;
-  for (const auto& r : rows) {
+  for (const auto& r : list(before_, "rows")) {
     if (field_of(before_, r, id) != who) continue;
     const Json& then = field_of(before_, r, column);
     if (!then.is_number() || then.get<double>() > now.get<double>()) return NAN;
