@@ -2,7 +2,6 @@
 #include <iostream>
 #include <memory>
 
-#include "weft/client.h"
 #include "weft/guard_pages.h"
 #include "weft/name_file.h"
 #include "weft/pages.h"

@@ -37,7 +37,8 @@ std::string reachable_text(const Json& weft, bool has_interface) {
 std::string firewall_page(const Json& d, const Style& style, std::int64_t now_ms) {
   std::string out;
   if (at(d, "interface").is_null()) return "no interface, so nothing here can be reached from the mesh\n";
-  if (!truth(at(d, "on")))
+  const bool on = truth(at(d, "on"));
+  if (!on)
     out += style.paint(
                Colour::warn,
                "the firewall is off: mesh peers reach every port that listens on :: or the mesh address") +
@@ -53,9 +54,10 @@ std::string firewall_page(const Json& d, const Style& style, std::int64_t now_ms
            text(at(r, "source")),
            at(r, "trouble").is_string() ? text(at(r, "trouble")) : std::string()});
   }
-  out += t.text(style, "no port is opened; from the mesh only ping and answers come in");
+  out += t.text(style, on ? "no port is opened; from the mesh only ping and answers come in"
+                          : "no port would stay open if it were on");
   const Json& p = at(d, "packets");
-  if (truth(at(d, "on")))
+  if (on)
     out += fmt::format("\nrefused {} packets, forwarding refused {}; let in {} for open ports, {} pings\n",
                        integer(at(p, "refused")) + integer(at(p, "closed")),
                        integer(at(p, "forward_refused")), integer(at(p, "opened")), integer(at(p, "pings")));

@@ -112,6 +112,15 @@ TEST(Pages, APortIsOpenForAsLongAsItSays) {
   EXPECT_TRUE(has(firewall_changed(d, 1'000'000), "tcp/22 is open for every node of the mesh for 10 min\n"));
 }
 
+TEST(Pages, WithoutAFirewallNobodyIsToldThatPortsAreClosed) {
+  Json d = {{"interface", "weft0"}, {"on", true}, {"rules", Json::array()}};
+  EXPECT_TRUE(has(firewall_page(d, {}, 0), "from the mesh only ping and answers come in"));
+  d["on"] = false;
+  const auto page = firewall_page(d, {}, 0);
+  EXPECT_TRUE(has(page, "mesh peers reach every port")) << page;
+  EXPECT_FALSE(has(page, "only ping")) << page;
+}
+
 TEST(Ping, GetsAnAddressThatCannotBeTakenForAnOption) {
   EXPECT_EQ(ping_command({"bee", 3, {"-i", "0.2"}}, "fd00::1"),
             (std::vector<std::string>{"ping", "-6", "-c", "3", "-i", "0.2", "--", "fd00::1"}));
