@@ -82,6 +82,7 @@ bool DecryptPump::receive(io::UdpSocket& socket, std::size_t port, bool& dead) {
   const bool more = reads_.size() == limit_;
   limit_ = std::clamp(kBurstBytes * reads_.size() / std::max<std::size_t>(bytes, 1), kFewest, kSocketSlots);
   apply_commands();
+  shard_.on_queue(io::mono_now(), bytes, more ? socket.queued_bytes() : 0);
   shard_.on_wire(io::mono_now(), ports_[port].info.id, reads_, io_);
   return more;
 }

@@ -295,6 +295,8 @@ Answer show_dataplane(const View& v, const Params&) {
       {"hairpinned", t.hairpinned},
       {"interface_queue_dropped", v.shell.interface_queue_dropped ? v.shell.interface_queue_dropped() : 0U},
       {"mss_clamped", t.mss_clamped},
+      {"queue_marked", t.queue_marked},
+      {"queue_dropped", t.queue_dropped},
       {"run_out", t.run_out},
       {"send_troubles", send_troubles_json(v)},
       {"shared_threads", v.shell.shared_threads},

@@ -41,6 +41,8 @@ void ShardTotals::add(const ShardStats& s) {
   }
   fragmented += s.fragmented.get();
   mss_clamped += s.mss_clamped.get();
+  queue_marked += s.queue_marked.get();
+  queue_dropped += s.queue_dropped.get();
   too_big_sent += s.too_big_sent.get();
   unreachable_sent += s.unreachable_sent.get();
   hairpinned += s.hairpinned.get();

@@ -6,6 +6,7 @@
 #include "dataplane/decrypt_shard.h"
 #include "dataplane/egress.h"
 #include "dataplane/frame.h"
+#include "dataplane/queue_control.h"
 #include "dataplane/receiving.h"
 #include "offload/coalesce.h"
 
@@ -76,6 +77,7 @@ struct DecryptShard::Impl {
   void report_coords(Instant now, const Inner& m, ShardIo& io);
   void account(Instant now, const Inner& m, const wire::SessionInner& inner, bool newest, ShardIo& io);
   void on_data(Instant now, const Inner& m, MutBytes body, ShardIo& io);
+  bool slows_sender(Instant now, const SessionStats& session, MutBytes packet);
   bool is_probe_reply(Instant now, const NodeAddr& remote, Bytes packet, ShardIo& io);
   void write_tun(ShardIo& io);
 
@@ -103,6 +105,7 @@ struct DecryptShard::Impl {
   std::vector<crypto::AeadJob> jobs;
   Egress egress;
   offload::Coalescer joiner;
+  QueueControl queue;
   std::vector<StrayBurst> strays;  // by home
   bool has_strays = false;
   Bucket msg1_bucket;

@@ -160,7 +160,17 @@ void DecryptShard::Impl::on_data(Instant now, const Inner& m, MutBytes body, Sha
   if (clamp_mss(whole, mss_ceiling(tables.local().transport_mtu,
                                    mtu != wire::kMtuUnknown ? std::optional(mtu) : std::nullopt)))
     stats.mss_clamped.add(1);
+  if (slows_sender(now, st, whole)) return;
   joiner.add(whole);
+}
+
+/// True when the packet is not to go on, so that its sender sees that there is a queue here.
+bool DecryptShard::Impl::slows_sender(Instant now, const SessionStats& session, MutBytes packet) {
+  if (!queue.owes() || !ip6::carries_tcp_data(packet)) return false;
+  if (!queue.signal(now, Duration(session.rtt_ns.get()))) return false;
+  const bool marked = wire::mark_congested(packet);
+  (marked ? stats.queue_marked : stats.queue_dropped).add(1);
+  return !marked;
 }
 
 /// An echo reply that begins with our mark is the core's, and no program of this machine waits for it.

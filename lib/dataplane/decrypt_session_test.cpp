@@ -227,6 +227,51 @@ TEST(DecryptShard, TellsPathMtuWhenItChangesAndNotMoreOftenThanNeeded) {
   EXPECT_EQ(p.b.sessions[1].stats->last_path_mtu.get(), 1000U);
 }
 
+/// A socket at b that is never empty, for long enough that somebody must slow down.
+void queue_stands(Pair& p) {
+  for (int i = 0; i < 200; ++i) {
+    p.b.now = at(1000 + i);
+    p.b.dec.on_queue(p.b.now, 100'000, 1'000'000);
+  }
+}
+
+TEST(DecryptShard, TellsATcpSenderOfAStandingQueueByOneLostSegmentOrAMark) {
+  for (const std::uint8_t ecn : {std::uint8_t{0}, std::uint8_t{2}}) {
+    Pair p;
+    p.b.sessions[1].stats->rtt_ns.set(500'000);
+    queue_stands(p);
+    const auto deliver = [&](Buffer packet) {
+      p.b.dec_io.clear();
+      p.a.tun(packet);
+      p.pass();
+      return p.b.dec_io.written.size();
+    };
+    EXPECT_EQ(deliver(rig::udp(p.a, p.b, 500)), 1U);    // cannot slow down
+    EXPECT_EQ(deliver(rig::tcp(p.a, p.b, 1, {})), 1U);  // a mere acknowledgement
+    EXPECT_EQ(deliver(rig::syn(p.a, p.b, 1200)), 1U);
+    Buffer segment = rig::tcp(p.a, p.b, 2, rig::pattern(500));
+    segment[1] = static_cast<std::uint8_t>(segment[1] | ecn << 4);
+    EXPECT_EQ(deliver(segment), ecn == 0 ? 0U : 1U);
+    EXPECT_EQ(p.b.dec.stats().queue_dropped.get(), ecn == 0 ? 1U : 0U);
+    EXPECT_EQ(p.b.dec.stats().queue_marked.get(), ecn == 0 ? 0U : 1U);
+    EXPECT_EQ(deliver(segment), 1U);  // the next one goes on
+    EXPECT_EQ(p.b.all_drops(), 0U);
+  }
+}
+
+TEST(DecryptShard, LetsEveryPacketOnWhereNoQueueStands) {
+  Pair p;
+  p.b.sessions[1].stats->rtt_ns.set(500'000);
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    p.b.now = at(1000 + i);
+    p.b.dec.on_queue(p.b.now, 100'000, 0);
+    p.a.tun(rig::tcp(p.a, p.b, i * 500, rig::pattern(500)));
+    p.pass();
+  }
+  EXPECT_EQ(p.b.dec_io.written.size(), 300U);
+  EXPECT_EQ(p.b.dec.stats().queue_dropped.get(), 0U);
+}
+
 TEST(DecryptShard, ReportsCoordinatesOnlyOnceTheyAreProven) {
   Pair p;
   p.a.sessions[2].own_coords = std::make_shared<wire::Path>(wire::Path{p.a.addr, rig::node(9)});

@@ -292,6 +292,10 @@ void DecryptShard::on_wire(Instant now, TransportId transport, std::span<const W
   s.finish(now, io);
 }
 
+void DecryptShard::on_queue(Instant now, std::size_t taken, std::size_t left) {
+  impl_->queue.on_burst(now, taken, left);
+}
+
 void DecryptShard::on_stray(Instant now, StrayBurst&& burst, ShardIo& io) {
   Impl& s = *impl_;
   for (const StrayBurst::Item& item : burst.items) {

@@ -32,6 +32,8 @@ class DecryptShard {
 
   void apply(Instant now, Command&& command, ShardIo& io);
   void on_wire(Instant now, TransportId transport, std::span<const WireRead> reads, ShardIo& io);
+  /// Before on_wire: the burst has `taken` bytes, and `left` bytes wait at the socket it came from.
+  void on_queue(Instant now, std::size_t taken, std::size_t left);
   void on_stray(Instant now, StrayBurst&& burst, ShardIo& io);
 
   const ShardStats& stats() const;

@@ -41,4 +41,13 @@ inline std::optional<Upper> upper(Bytes packet) {
   return u;
 }
 
+/// A TCP segment with data that neither opens nor ends a connection; no other header before TCP's.
+inline bool carries_tcp_data(Bytes packet) {
+  constexpr std::size_t kTcpHeader = 20;
+  constexpr std::uint8_t kFinSynRst = 0x07;
+  if (packet.size() < kHeader + kTcpHeader || packet[6] != kTcp) return false;
+  return packet.size() > kHeader + (packet[kHeader + 12] >> 4U) * std::size_t{4} &&
+         (packet[kHeader + 13] & kFinSynRst) == 0;
+}
+
 }  // namespace weft::ip6

@@ -51,11 +51,13 @@ class Histogram {
 struct ShardStats {
   DropCounters drops;
   ForwardingStats forwarding;
-  Histogram burst_in;  // packets (after splitting) or frames per call
-  Histogram run_out;   // frames per WireSink::send
-  Gauge fragmented;    // inner packets sent as IPv6 fragments
-  Gauge mss_clamped;   // TCP SYNs lowered
-  Gauge too_big_sent;  // ICMPv6 packet-too-big written to the interface
+  Histogram burst_in;   // packets (after splitting) or frames per call
+  Histogram run_out;    // frames per WireSink::send
+  Gauge fragmented;     // inner packets sent as IPv6 fragments
+  Gauge mss_clamped;    // TCP SYNs lowered
+  Gauge queue_marked;   // TCP segments that told their sender of a queue here, by ECN
+  Gauge queue_dropped;  // the same, by being lost
+  Gauge too_big_sent;   // ICMPv6 packet-too-big written to the interface
   Gauge unreachable_sent;
   Gauge hairpinned;  // packets to our own address
   Gauge strays;      // frames and datagrams handed to another worker

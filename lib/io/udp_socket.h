@@ -146,6 +146,8 @@ class UdpSocket {
   std::uint64_t kernel_drops() const { return drops_; }
   /// How many more since the last time this was asked.
   std::uint64_t new_kernel_drops() { return drops_ - std::exchange(drops_told_, drops_); }
+  /// What waits to be read, as the kernel counts its memory: somewhat more than the datagrams' bytes.
+  std::size_t queued_bytes() const;
   /// All of them, asked of the kernel now; for when nothing arrives any more.
   std::uint64_t kernel_drops_now();
 

@@ -1,5 +1,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -76,6 +77,11 @@ Endpoint source_towards(const Endpoint& peer) {
 
 // Not told by socket here.
 std::uint64_t UdpSocket::kernel_drops_now() { return drops_; }
+
+std::size_t UdpSocket::queued_bytes() const {
+  int bytes = 0;
+  return ::ioctl(fd_.get(), FIONREAD, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
 
 Result<void, Failure> UdpSocket::steer_by_receiver_index(unsigned sockets) {
   if (sockets == 1) return {};

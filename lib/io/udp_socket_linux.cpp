@@ -107,6 +107,12 @@ std::uint64_t UdpSocket::kernel_drops_now() {
   return drops_;
 }
 
+std::size_t UdpSocket::queued_bytes() const {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+  socklen_t size = sizeof info;
+  return getsockopt(fd_.get(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) == 0 ? info[SK_MEMINFO_RMEM_ALLOC] : 0;
+}
+
 void UdpSocket::note_drops(std::uint32_t counter) {
   const std::uint32_t more = counter - drops_seen_;
   if (more > INT32_MAX) return;  // an older reading, overtaken by a newer one

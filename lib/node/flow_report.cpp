@@ -129,6 +129,7 @@ void ReportFlow::on_session_message(Now now, const PuntSessionMessage& in, Outbo
     drops_.add(heard.error());
   if (const auto srtt = s.quality.srtt_us()) {
     s.schedule.retune(*srtt);
+    v->stats->rtt_ns.set(static_cast<std::uint64_t>(*srtt) * 1000);
     schedule_session(in.remote, s);
   }
   s.quality.on_own_receipts(v->stats->epoch_frames_recv.get(), v->stats->epoch_highest.get());

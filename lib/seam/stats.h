@@ -66,6 +66,7 @@ struct SessionStats {
   Gauge last_path_mtu;  // of the newest message; 65535 and 0 mean unknown
   Gauge last_ttl;       // hops that the newest message had left; 0 before the first
   Gauge ce_recv;
+  Gauge rtt_ns;  // written by the core from the far side's reports; 0 before the first
   SharedInstant older_epoch_recv;  // last frame of an epoch before the current one: prolongs its drain
   Sum packets_sent;
   Sum bytes_sent;

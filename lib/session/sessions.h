@@ -60,7 +60,7 @@ struct View {
   std::uint32_t warmup_remaining = 0;
   unsigned resend_count = 0;
   WorkerId home;
-  std::shared_ptr<const SessionStats> stats;  // null before established
+  std::shared_ptr<SessionStats> stats;  // null before established
 };
 
 class Sessions {
