@@ -24,7 +24,9 @@ target_include_directories(weft_flags INTERFACE ${CMAKE_SOURCE_DIR}/lib)
 target_compile_options(weft_flags INTERFACE
   $<$<CONFIG:Release>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2;-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.>)
 if(NOT APPLE)
-  target_link_options(weft_flags INTERFACE $<$<CONFIG:Release>:-Wl,-z,relro,-z,now>)
+  # A program keeps what it calls of a room, not the whole room.
+  target_compile_options(weft_flags INTERFACE $<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>)
+  target_link_options(weft_flags INTERFACE $<$<CONFIG:Release>:-Wl,-z,relro,-z,now,--gc-sections>)
 endif()
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -87,6 +89,13 @@ function(weft_program library program test)
     target_link_libraries(${test} PRIVATE ${library} GTest::gtest_main Threads::Threads)
     add_test(NAME ${test} COMMAND ${test} --gtest_brief=1)
   endif()
+endfunction()
+
+# weft_small(TARGET...): nothing in it is ever in a hurry, so that its size counts: command lines, never what weftd runs.
+function(weft_small)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endforeach()
 endfunction()
 
 # weft_test(NAME SOURCES file... DEPS room... [LIBS target...])

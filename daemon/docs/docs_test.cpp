@@ -52,7 +52,7 @@ TEST(Docs, ReadTheTreeOfCommands) {
 
 TEST(Docs, EveryCommandAndOptionIsInEveryPage) {
   const auto c = weft();
-  const auto man = man_weft(c), page = commands_page(c, weftd());
+  const auto man = man_weft(c), page = commands_page(c, weftd(), weftd());
   const auto bash = bash_completion(c), zsh = zsh_completion(c), fish = fish_completion(c);
   EXPECT_GT(all_of(c).size(), 20U);
   for (const Command* below : all_of(c)) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "docs/pages.h"
+#include "resolver/command_line.h"
 #include "weft/commands.h"
 #include "weftd/command_line.h"
 
@@ -22,6 +23,13 @@ Command read_weftd() {
   CLI::App app{"", "weftd"};
   weft::daemon::CommandLine line;
   weft::daemon::add_options(app, line);
+  return weft::docs::read(app);
+}
+
+Command read_resolver() {
+  CLI::App app{"", "weft-resolver"};
+  weft::resolver::CommandLine line;
+  weft::resolver::add_options(app, line);
   return weft::docs::read(app);
 }
 
@@ -45,11 +53,12 @@ int main(int argc, char** argv) {
   }
   namespace d = weft::docs;
   const std::filesystem::path to = argv[1];
-  const Command weft = read_weft(), weftd = read_weftd();
+  const Command weft = read_weft(), weftd = read_weftd(), resolver = read_resolver();
   const auto keys = weft::config::describe();
   const std::pair<const char*, std::string> all[] = {
       {"share/man/man1/weft.1", d::man_weft(weft)},
       {"share/man/man8/weftd.8", d::man_weftd(weftd)},
+      {"share/man/man8/weft-resolver.8", d::man_weft_resolver(resolver)},
       {"share/man/man5/weft.yaml.5", d::man_weft_yaml(keys)},
       {"share/bash-completion/completions/weft", d::bash_completion(weft)},
       {"share/bash-completion/completions/weftd", d::bash_completion(weftd)},
@@ -57,7 +66,7 @@ int main(int argc, char** argv) {
       {"share/zsh/vendor-completions/_weftd", d::zsh_completion(weftd)},
       {"share/fish/vendor_completions.d/weft.fish", d::fish_completion(weft)},
       {"share/fish/vendor_completions.d/weftd.fish", d::fish_completion(weftd)},
-      {"reference/commands.md", d::commands_page(weft, weftd)},
+      {"reference/commands.md", d::commands_page(weft, weftd, resolver)},
       {"reference/configuration.md", d::configuration_page(keys)},
   };
   bool ok = true;

@@ -40,7 +40,7 @@ std::string command_part(const Command& c) {
 
 }  // namespace
 
-std::string commands_page(const Command& weft, const Command& weftd) {
+std::string commands_page(const Command& weft, const Command& weftd, const Command& resolver) {
   std::string out = std::string(kMade) + "# Commands\n\n## weft\n\n" + weft.meaning + "\n\n";
   out += "These options are good before and after every command:\n" + options_table(weft, true);
   out += "\n" + weft.footer + "\n";
@@ -52,6 +52,8 @@ std::string commands_page(const Command& weft, const Command& weftd) {
   for (const auto& e : environment()) out += fmt::format("| `{}` | {} |\n", e.term, cell(e.text));
   out += "\nFiles:\n\n| | |\n|---|---|\n";
   for (const auto& f : files()) out += fmt::format("| `{}` | {} |\n", f.term, cell(f.text));
+  out += "\n## weft-resolver\n\n" + resolver.meaning + "\n\n```\n" + resolver.usage() + "\n```\n" +
+         options_table(resolver, true) + "\n" + resolver.footer + "\n";
   return out;
 }
 

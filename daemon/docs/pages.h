@@ -12,10 +12,11 @@ namespace weft::docs {
 // roff.cpp
 std::string man_weft(const Command& weft);
 std::string man_weftd(const Command& weftd);
+std::string man_weft_resolver(const Command& resolver);
 std::string man_weft_yaml(const std::vector<config::KeyRow>& keys);
 
 // markdown.cpp
-std::string commands_page(const Command& weft, const Command& weftd);
+std::string commands_page(const Command& weft, const Command& weftd, const Command& resolver);
 std::string configuration_page(const std::vector<config::KeyRow>& keys);
 
 // completions.cpp: one per shell, for both programs where the shell takes them in one file

@@ -79,6 +79,7 @@ std::string section_meaning(const std::string& section) {
       {"weft.firewall",
        "What mesh peers may reach on this machine. With a weft section, or without any file, it is "
        "on; with a file that has none, it is off."},
+      {"weft.names", "Names, and who resolves them on this machine."},
       {"weft.metrics", "Counters for a scraper."},
       {"transports.udp", "UDP. One instance, or several by name: \"udp: { v4: { ... }, v6: { ... } }\"."},
       {"transports.tcp", "TCP. Read and checked, carries nothing so far."},

@@ -122,6 +122,18 @@ std::string man_weftd(const Command& weftd) {
   return out;
 }
 
+std::string man_weft_resolver(const Command& resolver) {
+  std::string out = heading("WEFT-RESOLVER", 8, "System administration");
+  out += section("NAME") + "weft\\-resolver \\- names under .fips for the programs of this machine\n";
+  out += section("SYNOPSIS") + usage_line(resolver) + "\n";
+  out += section("DESCRIPTION") + plain(resolver.meaning) +
+         "\n.PP\nThe service runs it after its start and after its end. It needs root.\n";
+  out += section("OPTIONS") + options_of(resolver, true) + ".PP\n" + plain(resolver.footer) + "\n";
+  out += section("EXIT STATUS") + "0 done, or nothing to do; 1 could not be done; 2 used wrongly.\n";
+  out += section("SEE ALSO") + bold("weftd") + "(8), " + bold("weft.yaml") + "(5)\n";
+  return out;
+}
+
 std::string man_weft_yaml(const std::vector<config::KeyRow>& keys) {
   std::string out = heading("WEFT.YAML", 5, "File formats");
   out += section("NAME") + "weft.yaml \\- configuration of the mesh daemon\n";

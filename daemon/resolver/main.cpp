@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "resolver/command_line.h"
 #include "resolver/hookup.h"
 #include "resolver/real_system.h"
 #include "weftd/startup.h"
@@ -16,32 +17,23 @@ int tell(const weft::Result<std::string, std::string>& done) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Makes programs of this machine find names under .fips, and takes that back.",
-               "weft-resolver"};
-  std::optional<std::string> file;
-  std::string word;
-  app.add_option("-c,--config", file, "Exactly this configuration file; otherwise those that weftd reads");
-  app.add_option("WHAT", word, "up, down or status")
-      ->required()
-      ->check(CLI::IsMember({"up", "down", "status"}));
-  app.set_version_flag("-V,--version", "weft-resolver " WEFT_VERSION);
-  app.footer(
-      "Which resolver: weft.names.resolver in the configuration (auto, resolved, dnsmasq, networkmanager, "
-      "resolvconf, off).");
+  CLI::App app{"", "weft-resolver"};
+  weft::resolver::CommandLine line;
+  weft::resolver::add_options(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
-  const auto settings = weft::daemon::load_settings(file);
+  const auto settings = weft::daemon::load_settings(line.config_file);
   weft::config::Config defaults;
-  if (!settings && word != "down") return tell(weft::bad(settings.error()));
+  if (!settings && line.what != "down") return tell(weft::bad(settings.error()));
   // What was hooked up is taken back even when the file was broken meanwhile.
   const auto& config = settings ? settings->config : defaults;
   const auto to = weft::resolver::responder_of(config);
   weft::resolver::RealSystem system;
-  if (word == "status") return tell(weft::resolver::status(system, to));
-  if (word == "down") return tell(weft::resolver::down(system, to));
+  if (line.what == "status") return tell(weft::resolver::status(system, to));
+  if (line.what == "down") return tell(weft::resolver::down(system, to));
   if (!config.dns.enabled || !config.tun.enabled)
     return tell(std::string(config.dns.enabled ? "tun.enabled is false" : "dns.enabled is false") +
                 ": nothing to hook up");

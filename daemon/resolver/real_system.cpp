@@ -23,7 +23,6 @@ extern char** environ;
 namespace weft::resolver {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);  // restarts of services
 constexpr std::size_t kMostFile = 1 << 20;
 constexpr std::size_t kMostOutput = 1 << 20;
 constexpr unsigned kMode = 0644;
@@ -47,6 +46,7 @@ bool drain(int fd, std::chrono::steady_clock::time_point until, std::string& out
 }  // namespace
 
 std::optional<System::Ran> RealSystem::run(const std::vector<std::string>& argv) {
+  if (std::chrono::steady_clock::now() >= until_) return std::nullopt;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   io::Fd ours(ends[0]), theirs(ends[1]);
@@ -64,7 +64,7 @@ std::optional<System::Ran> RealSystem::run(const std::vector<std::string>& argv)
   theirs.reset();
   if (failed != 0) return std::nullopt;
   Ran out;
-  const bool ended = drain(ours.get(), std::chrono::steady_clock::now() + kPatience, out.output);
+  const bool ended = drain(ours.get(), until_, out.output);
   if (!ended) kill(pid, SIGKILL);
   int state = 0;
   while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {

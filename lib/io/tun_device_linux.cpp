@@ -142,24 +142,6 @@ TunStatus write_status(int error) {
 
 }  // namespace
 
-std::string_view name_of(TunStatus s) {
-  switch (s) {
-    case TunStatus::ok:
-      return "ok";
-    case TunStatus::would_block:
-      return "would_block";
-    case TunStatus::refused:
-      return "refused";
-    case TunStatus::down:
-      return "down";
-    case TunStatus::gone:
-      return "gone";
-    case TunStatus::other:
-      break;
-  }
-  return "other";
-}
-
 Result<TunDevice, Failure> TunDevice::open(const TunOptions& o) {
   if (!is_interface_name(o.name))
     return bad(

@@ -11,12 +11,12 @@ test_begin() {
   if [ ! -f "$base" ]; then
     echo "making a Debian"
     mmdebstrap --quiet --variant=minbase \
-      --include="systemd,systemd-sysv,dbus,iproute2,iputils-ping,procps,libnss-systemd,$packages" bookworm "$base" > "$S/mmdebstrap.log" 2>&1 ||
+      --include="systemd,systemd-sysv,systemd-resolved,dbus,iproute2,iputils-ping,procps,libnss-systemd,$packages" bookworm "$base" > "$S/mmdebstrap.log" 2>&1 ||
       { cat "$S/mmdebstrap.log"; return 1; }
   fi
   R=$S/root
   mkdir "$R" && tar -C "$R" -xf "$base" || return 1
-  cp "$NEW" "$R/root/weft-new.deb" && cp "$OLD" "$R/root/weft-old.deb"
+  cp "$NEW" "$R/var/tmp/weft-new.deb" && cp "$OLD" "$R/var/tmp/weft-old.deb"
   echo weft-test > "$R/etc/hostname"
 
   netns_begin wd-deb
@@ -35,7 +35,7 @@ in_root() { nsenter -t "$LEADER" -m -u -i -n -p -- env -i PATH=/usr/sbin:/usr/bi
 test_end() {
   [ -n "${LEADER:-}" ] && kill -RTMIN+4 "$LEADER" 2> /dev/null && wait_until 20 not kill -0 "$NSPAWN"
   [ -n "${NSPAWN:-}" ] && kill -KILL "$NSPAWN" 2> /dev/null
-  netns_cleanup
+  [ -z "${SCRATCH:-}" ] || netns_cleanup
 }
 
 active() { [ "$(in_root systemctl is-active weft)" = active ]; }
@@ -50,6 +50,7 @@ milliseconds_to_ready() {
   to=$(in_root systemctl show -P ActiveEnterTimestampMonotonic weft)
   echo $(((to - from) / 1000))
 }
+name_is_found() { prints "$(node_addr b)" in_root getent ahostsv6 bee.fips; }
 node_is_reached() { in_root weft ping bee -c 1; }
 
 test_run() {
@@ -57,7 +58,7 @@ test_run() {
   in_root useradd -m alice
   traces > "$S/before"
   in_root ip -6 rule > "$S/rules.before"
-  check "it installs" in_root dpkg -i /root/weft-old.deb
+  check "it installs" in_root dpkg -i /var/tmp/weft-old.deb
   check "it runs at once" wait_until 10 active
   check "and will after the next boot" test "$(in_root systemctl is-enabled weft)" = enabled
   echo "        ready after $(milliseconds_to_ready) ms"
@@ -68,6 +69,8 @@ test_run() {
   check "no new privileges" has "$(in_root grep -h NoNewPrivs "/proc/$pid/status")" 1
   check "a filter of system calls" has "$(in_root grep -h '^Seccomp:' "/proc/$pid/status")" 2
   check "the socket folder is for the group" test "$(in_root stat -c '%U:%G %a' /run/weft)" = "weft:weft 750"
+  check "the firewall is on" has "$(in_root weft status)" "firewall   on"
+  check "names are hooked up to systemd-resolved" wait_until 5 prints "systemd-resolved asks weftd" in_root journalctl -u weft -o cat
   check "the log has no refusal" not has "$(in_root journalctl -u weft -o cat -p warning)" "not permitted"
   in_root journalctl -u weft -o cat -p warning | sed 's/^/        /'
   check "systemd counts it as hardened" in_root systemd-analyze security --threshold=25 weft
@@ -82,6 +85,8 @@ test_run() {
   node_start b
   check "a peer is added" in_root weft peer add "$(node_npub b)" 10.77.1.2:2121 --name bee
   check "and answers by name" wait_until 20 node_is_reached
+  check "programs find the name" wait_until 5 name_is_found
+  check "and reach it" in_root ping -c 1 -W 2 bee.fips
   npub=$(in_root cat /var/lib/weft/weft.pub)
 
   pid=$(main_pid)
@@ -99,7 +104,7 @@ test_run() {
 
   in_root sh -c 'echo "# a line of mine" >> /etc/weft/weft.yaml'
   pid=$(main_pid)
-  check "it is upgraded, $OLD_VERSION to $NEW_VERSION" in_root dpkg --force-confold -i /root/weft-new.deb
+  check "it is upgraded, $OLD_VERSION to $NEW_VERSION" in_root dpkg --force-confold -i /var/tmp/weft-new.deb
   check "the new one runs" restarted_from "$pid"
   check "what I wrote is still there" in_root grep -q '# a line of mine' /etc/weft/weft.yaml
   check "with owner and mode" test "$(in_root stat -c '%U:%G %a' /etc/weft/weft.yaml)" = "root:weft 640"
@@ -107,15 +112,18 @@ test_run() {
   check "the peer too" wait_until 20 node_is_reached
 
   check "it stops" in_root systemctl stop weft
+  check "programs find the name no more" not name_is_found
   check "the interface is gone" not in_root ip link show weft0
   check "the rule is gone" diff "$S/rules.before" <(in_root ip -6 rule)
   check "the run-time folder is gone" not in_root test -e /run/weft
   check "weft says how to start it" has "$(as_alice weft status 2>&1)" "systemctl start weft"
-  check "it starts again" in_root systemctl start weft
+  in_root systemctl stop systemd-resolved
+  check "it starts again, with no resolver to hook up to" in_root systemctl start weft
+  check "and says so" wait_until 5 prints "no resolver that can send .fips to weftd is running" in_root journalctl -u weft -o cat
   check "it is removed" in_root dpkg -r weft
   check "and stopped" not in_root pgrep -x weftd
   check "configuration and key stay" in_root test -s /var/lib/weft/weft.key -a -s /etc/weft/weft.yaml
-  check "it is installed again" in_root dpkg --force-confold -i /root/weft-new.deb
+  check "it is installed again" in_root dpkg --force-confold -i /var/tmp/weft-new.deb
   check "and is who it was" test "$(in_root cat /var/lib/weft/weft.pub)" = "$npub"
   check "it is purged" in_root dpkg --purge weft
   traces > "$S/after"

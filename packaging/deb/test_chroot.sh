@@ -27,6 +27,8 @@ test_run() {
   check "the socket is for the group" test "$(owner_in run/weft/control.sock)" = "weft:weft 770"
   words=$(in_root setpriv --reuid nobody --regid nogroup --clear-groups weft status 2>&1)
   check "who is not in the group is told so" has "$words" "usermod -aG weft"
+  words=$(in_root weft-resolver --config /etc/weft/weft.yaml up 2>&1) || words="failed: $words"
+  check "without a resolver, names are not hooked up, which is said and is no failure" has "$words" "no resolver that can send .fips to weftd is running"
   npub=$(in_root cat /var/lib/weft/weft.pub)
   check "it ends with 0" stop_daemon
   check "it leaves its socket folder empty" test -z "$(ls -A "$R/run/weft")"

@@ -13,7 +13,6 @@ make_packages() {
   (cd "$S/old" && md5sum $(find etc usr lib -type f 2> /dev/null | grep -v '^etc/') > DEBIAN/md5sums)
   dpkg-deb --root-owner-group -b "$S/old" "$S/old.deb" > /dev/null
   OLD=$S/old.deb
-  check_package
 }
 
 kilobytes_installed() { dpkg-deb -f "$NEW" Installed-Size; }
@@ -21,14 +20,16 @@ kilobytes_installed() { dpkg-deb -f "$NEW" Installed-Size; }
 check_package() {
   local list
   list=$(dpkg-deb -c "$NEW")
-  for path in usr/sbin/weftd usr/bin/weft lib/systemd/system/weft.service usr/lib/sysusers.d/weft.conf usr/lib/tmpfiles.d/weft.conf \
-    etc/weft/weft.yaml usr/share/man/man1/weft.1.gz usr/share/man/man8/weftd.8.gz usr/share/man/man5/weft.yaml.5.gz \
+  for path in usr/sbin/weftd usr/sbin/weft-resolver usr/bin/weft lib/systemd/system/weft.service usr/lib/sysusers.d/weft.conf usr/lib/tmpfiles.d/weft.conf \
+    etc/weft/weft.yaml usr/share/man/man1/weft.1.gz usr/share/man/man8/weftd.8.gz usr/share/man/man8/weft-resolver.8.gz \
+    usr/share/man/man5/weft.yaml.5.gz \
     usr/share/bash-completion/completions/weft usr/share/zsh/vendor-completions/_weft usr/share/fish/vendor_completions.d/weft.fish; do
     check "it has /$path" has "$list" "./$path"
   done
   check "the configuration is a conffile" has "$(dpkg-deb --ctrl-tarfile "$NEW" | tar -xO ./conffiles)" /etc/weft/weft.yaml
   echo "        $(kilobytes_installed) KiB installed"
   check "it takes less than 6 MiB" test "$(kilobytes_installed)" -lt 6144
+  check "on the disk too" test "$(du -sk --exclude=DEBIAN "$S/old" | cut -f 1)" -lt 6144
   check "debug symbols are a package of their own" test -f "$(echo "$S"/deb/weft-dbgsym_*.deb)"
   check "libraries are dependencies" has "$(dpkg-deb -f "$NEW" Depends)" libsodium
   check_texts
