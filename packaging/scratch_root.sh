@@ -5,7 +5,8 @@
 #   root_end
 #   in_root CMD...     runs a command there
 #   owner_in PATH      "user:group mode" of a path there
-#   start_daemon FILE  runs weftd FILE as the unit would: user, capability, folders; no network but a loopback
+#   start_daemon FILE  runs weftd FILE as the unit would: user, capability, folders; no network but a loopback, or that which
+#                      $ENTER, a command that runs another one, leads to
 #   stop_daemon        its exit code
 #   traces             what there is of weft in the view
 #   has TEXT WORDS
@@ -13,6 +14,7 @@
 
 . testing/checks.sh
 CHECK_OUT=$S.out
+ENTER=(unshare -n)
 has() { case "$1" in *"$2"*) ;; *) echo "\"$2\" is not in:"; echo "$1"; return 1 ;; esac; }
 
 root_begin() {
@@ -36,7 +38,7 @@ owner_in() { in_root stat -c '%U:%G %a' "/$1"; }
 
 start_daemon() {
   in_root install -d -o weft -g weft -m 0750 /run/weft
-  chroot "$R" unshare -n sh -c 'ip link set lo up && exec setpriv --reuid weft --regid weft --init-groups --inh-caps +net_admin \
+  "${ENTER[@]}" chroot "$R" sh -c 'ip link set lo up && exec setpriv --reuid weft --regid weft --init-groups --inh-caps +net_admin \
     --ambient-caps +net_admin --bounding-set -all,+net_admin --no-new-privs env -i PATH=/usr/bin:/usr/sbin STATE_DIRECTORY=/var/lib/weft \
     "$0" --config /etc/weft/weft.yaml' "$1" > "$S/daemon.log" 2>&1 &
   DAEMON=$!
