@@ -46,8 +46,9 @@ std::string Page::status(const Json& d) const {
   out += line("npub", text(at(d, "npub")));
   out += line("address", text(at(d, "ipv6_addr")));
   out += line("interface",
-              fmt::format("{} ({}), packets up to {} bytes without fragments", text(at(d, "tun_name")),
-                          text(at(d, "tun_state")), text(at(d, "effective_ipv6_mtu"))));
+              fmt::format("{} ({}), MTU {}; packets up to {} bytes pass every link whole",
+                          text(at(d, "tun_name")), text(at(d, "tun_state")), text(at(w, "tun_mtu")),
+                          text(at(d, "effective_ipv6_mtu"))));
   out += line("names", at(w, "dns").is_string() ? "*.fips answered on " + text(at(w, "dns"))
                                                 : std::string("no DNS responder"));
   out += line("firewall", reachable_text(w, at(d, "tun_state") == Json("active")));
@@ -128,6 +129,8 @@ std::string Page::links(const Json& d, const Json& connections) const {
            {"REMOTE"},
            {"DIR"},
            {"STATE"},
+           {"MTU", Align::right},
+           {"HOW KNOWN"},
            {"SOCKET"},
            {"SENT", Align::right},
            {"RECEIVED", Align::right},
@@ -138,6 +141,8 @@ std::string Page::links(const Json& d, const Json& connections) const {
            text(at(l, "remote_addr")),
            text(at(l, "direction")),
            {text(at(l, "state")), at(l, "state") == Json("connected") ? Colour::good : Colour::warn},
+           text(at(l, "weft", "mtu")),
+           text(at(l, "weft", "mtu_from")),
            at(l, "socket") == Json("connected") ? "own" : "shared",
            bytes_text(num(at(l, "stats", "bytes_sent"))),
            bytes_text(num(at(l, "stats", "bytes_recv"))),

@@ -47,6 +47,7 @@ struct ControlThread::Impl : control::ShellActions {
   void on_tick();
   NodeSample sample() const;
   void check_sleep(Now now);
+  void follow_mtu(Now now);
   void network_changed(Now now, Outbox& out);
   void report_perf();
   void reload();
@@ -90,6 +91,7 @@ struct ControlThread::Impl : control::ShellActions {
 
   std::uint64_t ticks = 0;
   Duration awake_clock{};  // CLOCK_BOOTTIME less CLOCK_MONOTONIC: grows while the machine sleeps
+  std::optional<Instant> mtu_larger_since;  // the interface's MTU, than any link needs
   std::uint64_t kernel_drops = 0;
   std::uint64_t kernel_drop_events = 0;
   std::array<io::FileStamp, 3> stamps = list_stamps();

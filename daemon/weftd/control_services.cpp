@@ -20,6 +20,7 @@ namespace {
 using Failed = boost::system::error_code;
 using boost::asio::posix::descriptor_base;
 
+constexpr Duration kShrinkAfter = 60s;  // of the interface's MTU
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr Duration kPerfEvery = 5s;
 constexpr std::int64_t kListRestNs = 500'000'000;
@@ -170,6 +171,7 @@ void ControlThread::Impl::on_tick() {
   effects.carry_out(out);
   connected.on_tick(now.mono);
   sends.look(now.mono, p.workers, connected.without_offload());
+  follow_mtu(now);
   flush_inboxes();
   ++ticks;
   if (const auto read = read_lists(false); !read) p.log.always(Level::warn, read.error());
@@ -213,6 +215,22 @@ void ControlThread::Impl::check_sleep(Now now) {
   Outbox out;
   network_changed(now, out);
   effects.carry_out(out);
+}
+
+/// The interface takes what the largest link carries. Smaller again only after a while: a link that flaps would make the
+/// system forget, and TCP learn anew, and what is too large meanwhile is answered packet by packet.
+void ControlThread::Impl::follow_mtu(Now now) {
+  if (p.mesh == nullptr || !p.settings.config.weft.dataplane.mtu_discovery) return;
+  const std::uint16_t wanted = p.node.interface_mtu();
+  if (wanted >= p.mesh->mtu) mtu_larger_since.reset();
+  else if (!mtu_larger_since) mtu_larger_since = now.mono;
+  const bool shrink = mtu_larger_since && now.mono - *mtu_larger_since >= kShrinkAfter;
+  if (wanted <= p.mesh->mtu && !shrink) return;
+  mtu_larger_since.reset();
+  const auto ok = io::set_interface_mtu(p.mesh->device.name(), wanted);
+  if (ok) p.log(Level::info, "mtu", "MTU of {}: {}, was {}", p.mesh->device.name(), wanted, p.mesh->mtu);
+  else p.log(Level::warn, "mtu", "{}", ok.error().text);
+  p.mesh->mtu = wanted;  // also after a refusal, which would be the same a second later
 }
 
 /// The sockets first: what the node says to its neighbours now must leave by the right one.

@@ -88,6 +88,17 @@ SendOutcome PortSink::send(const LinkSend& path, std::span<const Bytes> frames) 
   return out;
 }
 
+void PortSink::send_whole(const LinkSend& path, Bytes frame) {
+  if (path.transport.value >= ports_.size() || ports_[path.transport.value].sockets.empty()) return;
+  auto& sockets = ports_[path.transport.value].sockets;
+  LinkSocket* own = own_socket(path);
+  auto& socket = own != nullptr ? own->udp : sockets[socket_ % sockets.size()];
+  const auto r = socket.send_whole(own != nullptr ? nullptr : &path.to, frame);
+  if (r.sent == 0) return;
+  stats_[path.transport.value].packets_sent.add(1);
+  stats_[path.transport.value].bytes_sent.add(frame.size());
+}
+
 bool QueueSink::write(const offload::VnetHeader& vnet, std::span<const Bytes> pieces) {
   return queue_ != nullptr && queue_->write(vnet, pieces) == io::TunStatus::ok;
 }

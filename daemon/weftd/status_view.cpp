@@ -81,6 +81,7 @@ control::ShellView view_of(const Facts& f, const Workers& workers, const Effects
   v.key_file = f.identity.key_file;
   v.tun = f.mesh != nullptr ? control::TunState::active : control::TunState::disabled;
   if (f.mesh != nullptr) v.tun_name = f.mesh->device.name();
+  if (f.mesh != nullptr) v.tun_mtu = f.mesh->mtu;
   v.firewall_by_file = config.weft.firewall.enabled.has_value();
   if (f.firewall != nullptr) {
     v.firewall_on = f.firewall->on();

@@ -35,7 +35,7 @@ Result<MeshInterface, std::string> open_interface(const config::TunSection& conf
   plan.queue_packets = kQueuePackets;
   auto setup = io::InterfaceSetup::apply(plan, &warnings);
   if (!setup) return bad(setup.error().text);
-  return MeshInterface{std::move(*device), std::move(*setup)};
+  return MeshInterface{std::move(*device), std::move(*setup), config.mtu};
 }
 
 }  // namespace weft::daemon

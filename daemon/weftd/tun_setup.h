@@ -10,6 +10,7 @@ namespace weft::daemon {
 struct MeshInterface {
   io::TunDevice device;
   io::InterfaceSetup setup;  // undone before the device closes
+  std::uint16_t mtu = 1280;  // as set last
 };
 
 /// Queues: as many as the kernel gives, at most `queues`. Errors: a sentence with what to do; nothing is left behind.

@@ -25,6 +25,19 @@ Json link_json(const View& v, LinkId link, TransportId transport, const Endpoint
   return j;
 }
 
+/// `mtu_from`: "configured" (the far side cannot be asked, or it is switched off), "searching", "found", or "suspicious"
+/// while full frames seem to get lost.
+Json mtu_json(const View& v, const link::Peer& p) {
+  const pmtu::Search* search = v.node.mtus().search(p.link);
+  std::string_view from = "configured";
+  if (search != nullptr) from = search->state() == pmtu::State::settled ? "found" : name_of(search->state());
+  return {{"is_weft", p.features.has_value()},
+          {"mtu", p.mtu},
+          {"mtu_from", from},
+          {"mtu_probes", search ? search->rounds() : 0U},
+          {"black_holes", search ? search->black_holes() : 0U}};
+}
+
 }  // namespace
 
 Answer show_links(const View& v, const Params&) {
@@ -33,7 +46,7 @@ Answer show_links(const View& v, const Params&) {
   for (const auto& [addr, p] : links.peers()) {
     rows.push_back(
         link_json(v, p.link, p.transport, p.to, p.initiator, "connected", p.up_since_unix_ms, p.stats.get()));
-    rows.back()["weft"] = {{"is_weft", p.features.has_value()}, {"mtu", p.mtu}};
+    rows.back()["weft"] = mtu_json(v, p);
   }
   for (const auto& [index, d] : links.dials())
     if (!d.is_rekey && !d.peer_was_up)

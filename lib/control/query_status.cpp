@@ -144,6 +144,7 @@ Json weft_json(const View& v) {
           {"notes", a.notes},
           {"reachable", reachable_json(v)},
           {"refusals", std::move(refusals)},
+          {"tun_mtu", v.shell.tun_mtu},
           {"why", a.why},
           {"workers", {{"decrypt", v.shell.decrypt_workers}, {"encrypt", v.shell.encrypt_workers}}}};
 }

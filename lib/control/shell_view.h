@@ -115,6 +115,7 @@ struct ShellView {
 
   TunState tun = TunState::disabled;
   std::string tun_name;  // empty: none
+  std::uint16_t tun_mtu = 0;
   std::string tun_trouble;
   bool firewall_on = false;
   bool firewall_by_file = false;  // on or off because a file says so, not by default

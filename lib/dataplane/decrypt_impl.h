@@ -53,6 +53,8 @@ struct DecryptShard::Impl {
   void account(Instant now, const Sealed& f, bool newest);
   void watch_address(Instant now, const Sealed& f, bool newest, ShardIo& io);
   void on_message(Instant now, const Sealed& f, MutBytes message, ShardIo& io);
+  void on_mtu_probe(const Sealed& f, Bytes message, ShardIo& io);
+  void on_mtu_notice(const Sealed& f, Bytes message, ShardIo& io);
   void finish(Instant now, ShardIo& io);
   /// False when its lane was full; counted.
   bool punt(Punt&& p, ShardIo& io);
@@ -85,6 +87,7 @@ struct DecryptShard::Impl {
   void send_message(Instant now, LinkId link, Bytes message, bool ce, ShardIo& io);
   void send(Instant now, const SendLink& c, ShardIo& io);
   void send(Instant now, const SendSession& c, ShardIo& io);
+  void send(Instant now, const SendProbe& c, ShardIo& io);
   void send(Instant now, const SendLinkReports& c, ShardIo& io);
   void send(Instant now, const SendSessionReports& c, ShardIo& io);
 

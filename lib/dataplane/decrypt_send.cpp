@@ -1,4 +1,5 @@
 #include "dataplane/decrypt_impl.h"
+#include "wire/own_msg.h"
 
 namespace weft {
 
@@ -17,6 +18,33 @@ void DecryptShard::Impl::send_message(Instant now, LinkId link, Bytes message, b
 
 void DecryptShard::Impl::send(Instant now, const SendLink& c, ShardIo& io) {
   send_message(now, c.link, c.message, c.ce, io);
+}
+
+/// The probe leaves by itself, outside of any run; its counter is spent even when the interface refuses it.
+void DecryptShard::Impl::send(Instant now, const SendProbe& c, ShardIo& io) {
+  LinkEntry* out = tables.link(c.link);
+  if (out == nullptr) return stats.drops.add(Drop::no_route);
+  const LinkSend& to = out->send;
+  if (c.size < wire::kFrameCost + wire::kProbeHeader) return stats.drops.add(Drop::probe_mismatch);
+  const auto counter = to.key->reserve(1);
+  if (!counter) return stats.drops.add(Drop::counter_exhausted);
+  own.resize(c.size);
+  const std::size_t plain = own.size() - wire::kMinLinkFrame;
+  wire::write_mtu_probe(MutBytes(own).subspan(frame::kMessageAt, own.size() - wire::kFrameCost), c.id);
+  wire::write_link_header(own, {{to.k, false, to.stats->spin.load(std::memory_order_relaxed)},
+                                static_cast<std::uint16_t>(plain), to.their_index, *counter});
+  wire::write_link_timestamp(MutBytes(own).subspan(wire::kLinkHeader), wire_ms(to.epoch_start, now));
+  std::uint8_t* data = own.data() + wire::kLinkHeader;
+  crypto::AeadJob job{&to.key->key, *counter, Bytes(own).first(wire::kLinkHeader), data, plain, data + plain, false};
+  opts.aead->seal(std::span(&job, 1));
+  if (!job.ok) return stats.drops.add(Drop::send_failed);
+  to.key->bytes.fetch_add(own.size(), std::memory_order_relaxed);
+  to.stats->frames_sent.add(1);
+  to.stats->bytes_sent.add(own.size());
+  io.wire.send_whole(to, own);
+  Buffer notice;
+  wire::encode_mtu_notice(notice, {c.id, c.size, *counter});
+  send_message(now, c.link, notice, false, io);
 }
 
 void DecryptShard::Impl::send(Instant now, const SendSession& c, ShardIo& io) {

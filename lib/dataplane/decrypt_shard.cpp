@@ -1,4 +1,5 @@
 #include "dataplane/decrypt_impl.h"
+#include "wire/own_msg.h"
 
 namespace weft {
 namespace {
@@ -81,6 +82,7 @@ void DecryptShard::Impl::cutover(Instant now, const LinkCutover& c) {
   h.current = c.our_index;
   h.current_epoch = half->second.recv.epoch;
   h.meter.cutover(now);
+  h.excused.reset();
   h.spin.cutover();
   h.stats->epoch_frames_recv.set(0);
   h.stats->epoch_highest.set(0);
@@ -118,7 +120,8 @@ void DecryptShard::apply(Instant now, Command&& command, ShardIo& io) {
         } else if constexpr (std::is_same_v<C, LinkCutover> || std::is_same_v<C, SessionCutover>) {
           s.cutover(now, c);
         } else if constexpr (std::is_same_v<C, SendLink> || std::is_same_v<C, SendSession> ||
-                             std::is_same_v<C, SendLinkReports> || std::is_same_v<C, SendSessionReports>) {
+                             std::is_same_v<C, SendProbe> || std::is_same_v<C, SendLinkReports> ||
+                             std::is_same_v<C, SendSessionReports>) {
           s.send(now, c, io);
         }
       },
@@ -223,7 +226,7 @@ void DecryptShard::Impl::account(Instant now, const Sealed& f, bool newest) {
   link.bytes_recv.add(f.bytes.size());
   link.bad_tags_in_row.set(0);
   if (f.header.flags.congested) link.ce_recv.add(1);
-  if (!f.half->is_current()) return;
+  if (!f.half->is_current() || home.excused == f.header.counter) return;
   const bool has_clock = f.bytes.size() >= wire::kMinLinkFrame + wire::kLinkTimestamp;
   const std::uint32_t sent_at = has_clock ? load_le<std::uint32_t>(f.bytes.data() + wire::kLinkHeader) : 0;
   home.meter.on_frame(f.header.counter, sent_at, f.bytes.size(), f.header.flags.congested, now);
@@ -251,9 +254,35 @@ void DecryptShard::Impl::on_message(Instant now, const Sealed& f, MutBytes messa
   if (!type) return stats.drops.add(type.error());
   if (*type == wire::LinkMsg::envelope) return on_datagram(now, home, f.header.flags.congested, message, io);
   if (!home.messages.take(now)) return stats.drops.add(Drop::peer_message_rate);
+  if (*type == wire::LinkMsg::mtu_probe) return on_mtu_probe(f, message, io);
+  if (*type == wire::LinkMsg::mtu_notice) return on_mtu_notice(f, message, io);
   punt(PuntLinkMessage{home.link, f.half->recv.our_index, f.header.counter,
                        Buffer(message.begin(), message.end())},
        io);
+}
+
+/// Its notice tells, unless that came first.
+void DecryptShard::Impl::on_mtu_probe(const Sealed& f, Bytes message, ShardIo& io) {
+  const auto probe = wire::decode_mtu_probe(message);
+  if (!probe) return stats.drops.add(probe.error());
+  if (f.half->home->excused == f.header.counter) punt(PuntMtuProbe{f.half->home->link, probe->id, probe->size}, io);
+}
+
+/// The replay window knows whether the probe has come. One that has not is no loss: probes are sent to find out what gets
+/// lost. Counters of notices rise, so that none excuses the same frame twice.
+void DecryptShard::Impl::on_mtu_notice(const Sealed& f, Bytes message, ShardIo& io) {
+  const auto notice = wire::decode_mtu_notice(message);
+  if (!notice) return stats.drops.add(notice.error());
+  LinkHalf& half = *f.half;
+  LinkHome& home = *half.home;
+  if (notice->counter >= f.header.counter) return stats.drops.add(Drop::probe_mismatch);
+  const auto seen = half.recv.window.check(notice->counter);
+  if (!seen && half.is_current() && (!home.excused || *home.excused < notice->counter)) {
+    home.excused = notice->counter;
+    home.meter.excuse();
+    home.stats->epoch_frames_recv.add(1);
+  }
+  punt(PuntMtuProbe{home.link, notice->id, seen == Drop::replayed ? notice->size : std::uint16_t{0}}, io);
 }
 
 void DecryptShard::Impl::stray(WorkerId home, StrayBurst::Item item, Bytes bytes) {

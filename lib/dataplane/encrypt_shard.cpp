@@ -143,14 +143,14 @@ void EncryptShard::Impl::on_packet(Instant now, MutBytes packet, ShardIo& io) {
   }
 
   const std::uint16_t path_mtu = s->send.path_mtu;
+  const std::uint16_t frame_mtu = std::min(path_mtu, r->link->send.mtu);
   const bool known = path_mtu != wire::kMtuUnknown;
   if (clamp_mss(packet,
-                mss_ceiling(tables.local().transport_mtu, known ? std::optional(path_mtu) : std::nullopt)))
+                mss_ceiling(tables.local().transport_mtu, known ? std::optional(frame_mtu) : std::nullopt)))
     stats.mss_clamped.add(1);
-  const std::size_t frame_mtu = std::min({tables.local().transport_mtu, path_mtu, r->link->send.mtu});
   if (packet.size() + wire::kShimOverhead <= frame_mtu)
     return put_data(now, *s, *r, packet.size(), frame_mtu);
-  const std::size_t mtu = frame_mtu > wire::kShimOverhead ? frame_mtu - wire::kShimOverhead : 0;
+  const std::size_t mtu = frame_mtu > wire::kShimOverhead ? frame_mtu - wire::kShimOverhead : 0U;
   if (packet.size() <= ip6::kMinMtu) return in_fragments(now, *s, *r, packet, mtu);
   too_big(now, packet, mtu, io);
 }

@@ -37,7 +37,7 @@ std::uint16_t mss_ceiling(std::uint16_t transport_mtu, std::optional<std::uint16
     return static_cast<std::uint16_t>(mtu > wire::kTcpOverhead ? mtu - wire::kTcpOverhead : 0);
   };
   const std::uint16_t flow = flow_mtu ? less(*flow_mtu) : std::uint16_t{0};
-  return std::min(less(transport_mtu), flow > 0 ? flow : kUnknownFlowMss);
+  return flow > 0 ? flow : std::min(less(transport_mtu), kUnknownFlowMss);
 }
 
 bool clamp_mss(MutBytes packet, std::uint16_t ceiling) {

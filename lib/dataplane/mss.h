@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Largest segment for a flow. `transport_mtu`: smallest of our transports. `flow_mtu`: path MTU as far as it
-/// is known. 0 means: leave alone.
+/// Largest segment for a flow: what its path takes, `flow_mtu`; where that is not known yet, what every link takes,
+/// `transport_mtu`, and no more than 1280 allow. 0 means: leave alone.
 std::uint16_t mss_ceiling(std::uint16_t transport_mtu, std::optional<std::uint16_t> flow_mtu);
 
 /// Lowers the first MSS option of a SYN or SYN-ACK to `ceiling` and mends the checksum. True when it did;

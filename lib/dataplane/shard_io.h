@@ -47,6 +47,9 @@ class WireSink {
   /// last one not larger, at most kMaxRunFrames and kMaxRunBytes; often, but not always, one behind the other
   /// in memory.
   virtual SendOutcome send(const LinkSend& path, std::span<const Bytes> frames) = 0;
+  /// One frame of any size up to kMaxRunBytes, not to be fragmented on its way (where there is no such way, sent as others
+  /// are). Whether it left is not told: a probe may be too large even for the interface.
+  virtual void send_whole(const LinkSend& path, Bytes frame) { (void)send(path, std::span(&frame, 1)); }
 };
 
 class TunSink {

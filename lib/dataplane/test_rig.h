@@ -44,6 +44,10 @@ class FakeIo final : public WireSink,
     sent.push_back(std::move(s));
     return outcome;
   }
+  void send_whole(const LinkSend& path, Bytes frame) override {
+    ++whole;
+    (void)send(path, std::span(&frame, 1));
+  }
   bool write(const offload::VnetHeader& vnet, std::span<const Bytes> pieces) override {
     if (!tun_takes) return false;
     Written w{vnet, {}};
@@ -109,6 +113,7 @@ class FakeIo final : public WireSink,
   std::vector<Punt> punts;
   std::vector<std::pair<WorkerId, StrayBurst>> strays;
   std::vector<std::pair<WorkerId, TunBurst>> tun_strays;
+  std::size_t whole = 0;  // of the sent ones, not to be fragmented
   SendOutcome outcome;
   bool tun_takes = true;
   bool lanes_take = true;

@@ -54,6 +54,8 @@ class InterfaceSetup {
 /// Packets that the kernel could not put into an interface's queue, since it exists; 0 when it cannot be known.
 std::uint64_t queue_drops(const std::string& name);
 
+/// At least 1280, or the kernel takes IPv6 off the interface.
+Result<void, Failure> set_interface_mtu(const std::string& name, std::uint32_t mtu);
 /// Brings an interface up or down.
 Result<void, Failure> set_interface_up(const std::string& name, bool up);
 

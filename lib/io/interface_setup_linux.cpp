@@ -165,6 +165,16 @@ std::uint64_t queue_drops(const std::string& name) {
   return n;
 }
 
+Result<void, Failure> set_interface_mtu(const std::string& name, std::uint32_t mtu) {
+  const std::string what = "setting the MTU of " + name + " to " + std::to_string(mtu);
+  if (mtu < kMinIp6Mtu) return bad(os_failure(EINVAL, what));
+  const unsigned index = if_nametoindex(name.c_str());
+  if (index == 0) return bad(os_failure(ENODEV, what));
+  Netlink nl;
+  if (int e = set_mtu(nl, index, mtu); e != 0) return bad(refused(e, what));
+  return {};
+}
+
 Result<void, Failure> set_interface_up(const std::string& name, bool up) {
   const unsigned index = if_nametoindex(name.c_str());
   Netlink nl;

@@ -130,6 +130,10 @@ class UdpSocket {
   /// Datagrams of any size to any destinations. After a failure the caller goes on behind `sent`, or not.
   SendResult send_batch(std::span<const Datagram> datagrams);
   SendResult send_to(const Endpoint& to, Bytes data);
+  /// One datagram that nobody may fragment, whatever `fragments` says of all others; path MTUs that the kernel has heard of
+  /// do not count, the interface's does. The socket's option is changed for the length of the call: what other threads
+  /// send meanwhile is not fragmented either.
+  SendResult send_whole(const Endpoint* to, Bytes data);
 
   int fd() const { return fd_.get(); }
   Endpoint local() const;
@@ -165,6 +169,7 @@ class UdpSocket {
 
   Fd fd_;
   Endpoint::Family family_ = Endpoint::Family::none;
+  Fragments fragments_ = Fragments::never;
   bool connected_ = false;
   bool gso_ = false;  // this kernel knows it
   bool gro_ = false;

@@ -63,6 +63,7 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
   const bool v6 = o.bind.family == Endpoint::Family::v6;
   UdpSocket s;
   s.family_ = o.bind.family;
+  s.fragments_ = o.fragments;
   s.fd_ = Fd(socket(addr.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!s.fd_) {
     const auto remedy = errno == EAFNOSUPPORT ? "this kernel has no IPv6: bind an IPv4 address only" : "";
@@ -97,6 +98,14 @@ Endpoint source_towards(const Endpoint& peer) {
   if (!fd || ::connect(fd.get(), &addr.any, length) != 0) return {};
   socklen_t size = sizeof addr;
   return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
+}
+
+SendResult UdpSocket::send_whole(const Endpoint* to, Bytes data) {
+  const bool v6 = family_ == Endpoint::Family::v6;
+  if (set_fragments(fd_.get(), v6, Fragments::probe) != 0) return {SendStatus::other, 0, errno, 0};
+  const auto r = send_singles(to, std::span(&data, 1));
+  set_fragments(fd_.get(), v6, fragments_);
+  return r;
 }
 
 std::uint64_t UdpSocket::kernel_drops_now() {

@@ -182,8 +182,7 @@ void Links::finish_dial(Now now, Dial dial, SessionIndex theirs, crypto::Handsha
     return;
   }
   Peer& peer = it->second;
-  peer.transport = dial.transport;
-  peer.to = from;
+  move(peer, dial.transport, from);
   // A rekey flips K against what the far side last sent, which works even when the two sides' K have drifted apart; a
   // crossed dial keeps it.
   const bool rekeys = dial.is_rekey || dial.peer_was_up;
@@ -226,8 +225,7 @@ void Links::on_proven(Now now, const PuntLinkProven& in, Outbox& out) {
     return;
   }
   Peer& p = peer->second;
-  p.transport = c.transport;
-  p.to = c.from;
+  move(p, c.transport, c.from);
   p.peer_rekeyed = now.mono;
   cutover(now, p, std::move(c.keys), in.k, out);
 }

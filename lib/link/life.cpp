@@ -52,6 +52,20 @@ void Links::install(const Peer& peer, Outbox& out) const {
                            .stats = peer.stats}});
 }
 
+void Links::move(Peer& peer, TransportId to_transport, const Endpoint& to) const {
+  const bool other = peer.transport != to_transport;
+  peer.transport = to_transport;
+  peer.to = to;
+  if (const Transport* t = transport(to_transport); t && other) peer.mtu = t->mtu;
+}
+
+void Links::set_mtu(LinkId link, std::uint16_t mtu, Outbox& out) {
+  Peer* peer = peer_of(link);
+  if (!peer || peer->mtu == mtu) return;
+  peer->mtu = mtu;
+  install(*peer, out);
+}
+
 void Links::say(const Peer& peer, Buffer message, Outbox& out) const {
   out.home(peer.home, SendLink{peer.link, std::move(message)});
 }

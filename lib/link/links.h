@@ -39,6 +39,8 @@ class Links {
   /// The far side said goodbye: its state for us is gone.
   void on_disconnect(Now now, LinkId link, wire::DisconnectReason reason, Outbox& out);
 
+  /// What this link carries, as was found out.
+  void set_mtu(LinkId link, std::uint16_t mtu, Outbox& out);
   /// The far side is weft.
   void on_hello(Now now, LinkId link, const wire::Hello& hello, Outbox& out);
 
@@ -116,6 +118,8 @@ class Links {
   Peer& promote(Now now, Peer fresh, Outbox& out);
   void remove(Now now, Peer& peer, End why, Outbox& out);
   void install(const Peer& peer, Outbox& out) const;
+  /// Another way to the same peer; another transport's configured MTU comes with it.
+  void move(Peer& peer, TransportId t, const Endpoint& to) const;
   void say(const Peer& peer, Buffer message, Outbox& out) const;
   void heartbeat(Now now, Peer& peer, Outbox& out);
   void check_silence(Now now, Peer& peer, Outbox& out);

@@ -34,7 +34,6 @@ void Links::cutover(Now now, Peer& peer, Epoch next, bool k, Outbox& out) {
   peer.k = k;
   peer.jitter = new_jitter();
   ++peer.rekeys;
-  if (const Transport* t = transport(peer.transport)) peer.mtu = t->mtu;
   out.home(peer.home, LinkCutover{peer.link, peer.current.ours});
   install(peer, out);
   due_.set({Timer::drain, peer.link.value}, now.mono + kDrain);

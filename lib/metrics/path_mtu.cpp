@@ -37,6 +37,11 @@ std::optional<std::uint16_t> PathMtuObserver::take_notice(Instant now, std::uint
 
 void PathMtuLimit::seed(std::uint16_t first_hop_mtu) { current_ = std::min(current_, first_hop_mtu); }
 
+void PathMtuLimit::neighbour(std::uint16_t link_mtu) {
+  *this = PathMtuLimit{};
+  current_ = link_mtu;
+}
+
 PathMtuLimit::Effect PathMtuLimit::on_claim(std::uint16_t claimed, Instant now, Duration interval) {
   if (claimed < wire::kMtuFloor) return Effect::below_floor;
   if (claimed == current_ || claimed == wire::kMtuUnknown) return Effect::none;

@@ -46,6 +46,8 @@ class PathMtuLimit {
   std::uint16_t current() const { return current_; }
   /// MTU of the first hop, at each send: lowers, never raises.
   void seed(std::uint16_t first_hop_mtu);
+  /// The destination is a neighbour: its link's MTU is the path's, whatever was claimed before.
+  void neighbour(std::uint16_t link_mtu);
   /// A PathMtuNotification or MtuExceeded. below_floor: ignored, to be counted as Drop::mtu_below_floor.
   Effect on_claim(std::uint16_t claimed, Instant now, Duration interval);
   /// The path is gone: back to unknown.

@@ -32,6 +32,18 @@ void ReceiverMeter::on_frame(std::uint64_t counter, std::uint32_t sender_ts, std
   last_recv_ = last_recv_ ? std::max(*last_recv_, now) : now;
 }
 
+void ReceiverMeter::excuse() {
+  ++frames_;
+  add_saturated(interval_frames_, 1);
+  if (open_burst_ > 0) --open_burst_;
+  else if (burst_sum_ > 0) --burst_sum_;
+  else return;
+  if (open_burst_ == 0 && bursts_ > 0 && burst_sum_ == 0) {
+    bursts_ = 0;
+    longest_burst_ = 0;
+  }
+}
+
 void ReceiverMeter::track_gap(std::uint64_t counter) {
   const auto after = counter == UINT64_MAX ? counter : counter + 1;
   if (!expected_) {

@@ -24,6 +24,10 @@ class ReceiverMeter {
   /// `sender_ts` is the sender's session clock, ms modulo 2^32.
   void on_frame(std::uint64_t counter, std::uint32_t sender_ts, std::size_t bytes, bool ce, Instant now);
 
+  /// The frame with this counter was a probe that might well not come, and it has not: it counts as one that came, and
+  /// leaves no gap. Only right behind the frame that says so.
+  void excuse();
+
   /// The report for the interval since the last one, which it ends; nullopt (and nothing changed) when no
   /// frame came.
   std::optional<wire::ReceiverReport> report(Instant now);

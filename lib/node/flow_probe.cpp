@@ -111,7 +111,7 @@ std::vector<probe::Signal> ProbeFlow::signals(const NodeAddr& target, Instant si
 
 std::size_t ProbeFlow::largest_packet(const NodeAddr& target) {
   std::size_t frame = transport_mtu_;
-  if (const auto hop = next_hop(now_, target)) frame = std::min<std::size_t>(frame, hop->mtu);
+  if (const auto hop = next_hop(now_, target)) frame = hop->mtu;
   if (const auto s = session(target); s && s->path_mtu) frame = std::min<std::size_t>(frame, *s->path_mtu);
   return frame > wire::kShimOverhead ? frame - wire::kShimOverhead : 0;
 }

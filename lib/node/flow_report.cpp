@@ -91,6 +91,7 @@ void ReportFlow::on_session_up(Now now, const NodeAddr& remote) {
                    {},
                    {},
                    v ? v->epoch_start : now.mono};
+  q.limit.seed(v ? v->path_mtu : wire::kMtuUnknown);
   by_session_.insert_or_assign(remote, std::move(q));
   session_due_.set(remote, now.mono + 500ms);
 }
@@ -154,6 +155,19 @@ void ReportFlow::on_path_mtu_seen(Now now, const NodeAddr& remote, std::uint16_t
   session_due(now, remote, it->second, out);
 }
 
+void ReportFlow::on_link_mtu(Now now, LinkId link, Outbox& out) {
+  for (auto& [remote, s] : by_session_)
+    if (const auto hop = around_.hop_to(now.mono, remote, out); hop && hop->link == link)
+      follow_hop(*hop, remote, s, out);
+}
+
+void ReportFlow::follow_hop(const session::Hop& hop, const NodeAddr& remote, SessionQuality& s, Outbox& out) {
+  const auto before = s.limit.current();
+  if (hop.direct) s.limit.neighbour(hop.mtu);
+  else s.limit.seed(hop.mtu);
+  if (s.limit.current() != before) apply_limit(remote, s, out);
+}
+
 void ReportFlow::on_path_gone(const NodeAddr& remote, Outbox& out) {
   const auto it = by_session_.find(remote);
   if (it == by_session_.end()) return;
@@ -182,9 +196,7 @@ void ReportFlow::session_due(Now now, const NodeAddr& remote, SessionQuality& s,
       std::max({s.epoch_start, v->stats->last_data_recv.get(), v->stats->last_data_sent.get()});
   if ((sender || receiver) && now.mono - data > kIdleAfter) s.quiet_until = now.mono + kIdlePause;
   if (hop) {
-    const auto before = s.limit.current();
-    s.limit.seed(hop->mtu);
-    if (s.limit.current() != before) apply_limit(remote, s, out);
+    follow_hop(*hop, remote, s, out);
     if (sender || receiver) out.home(v->home, SendSessionReports{remote, hop->link, sender, receiver});
     if (const auto mtu =
             s.seen.take_notice(now.mono, s.limit.current(), path_mtu_interval(s.quality.srtt_us()))) {

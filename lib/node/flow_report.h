@@ -55,6 +55,8 @@ class ReportFlow {
   /// An MtuExceeded on the way, or a first hop that carries less than was thought.
   void on_path_mtu_claim(Now now, const NodeAddr& remote, std::uint16_t mtu, Outbox& out);
   void on_path_mtu_seen(Now now, const NodeAddr& remote, std::uint16_t mtu, Outbox& out);
+  /// What the link to a neighbour carries has changed: so has what sessions over it see.
+  void on_link_mtu(Now now, LinkId link, Outbox& out);
   void on_path_gone(const NodeAddr& remote, Outbox& out);
 
   std::optional<Instant> deadline() const;
@@ -78,6 +80,7 @@ class ReportFlow {
   void schedule_link(LinkId link, const LinkState& s);
   void schedule_session(const NodeAddr& remote, const SessionQuality& s);
   void session_due(Now now, const NodeAddr& remote, SessionQuality& s, Outbox& out);
+  void follow_hop(const session::Hop& hop, const NodeAddr& remote, SessionQuality& s, Outbox& out);
   void apply_limit(const NodeAddr& remote, const SessionQuality& s, Outbox& out);
 
   Settings settings_;

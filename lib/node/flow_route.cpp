@@ -78,7 +78,12 @@ std::optional<session::Hop> RouteFlow::hop_to(Instant now, const NodeAddr& dest,
   }
   const link::Peer* peer = links_.find(c->link);
   if (!peer) return std::nullopt;
-  return session::Hop{peer->link, peer->home, peer->mtu};
+  return session::Hop{peer->link, peer->home, peer->mtu, peer->addr == dest};
+}
+
+std::uint16_t RouteFlow::path_mtu_of(const NodeAddr& dest) {
+  const CoordEntry* e = coords_.peek(dest, now_);
+  return e && e->path_mtu ? *e->path_mtu : wire::kMtuUnknown;
 }
 
 bool RouteFlow::send_datagram(Instant now, const NodeAddr& dest, Buffer payload, Outbox& out) {

@@ -32,6 +32,7 @@ class RouteFlow final : public session::Surroundings {
   const wire::Path& own_path() override { return tree_.path(); }
   const wire::Path* coords_of(const NodeAddr& remote) override;
   std::optional<session::Hop> hop_to(Instant now, const NodeAddr& dest, Outbox& out) override;
+  std::uint16_t path_mtu_of(const NodeAddr& dest) override;
   bool send_datagram(Instant now, const NodeAddr& dest, Buffer session_payload, Outbox& out) override;
 
   /// Destinations that a datagram of our own found no way to since the last call: their coordinates are worth asking for

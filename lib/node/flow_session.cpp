@@ -47,6 +47,9 @@ Result<void, Drop> SessionFlow::open(Now now, const NodeAddr& remote, Outbox& ou
 void SessionFlow::on_datagram(Now now, const NodeAddr& via, const wire::Envelope& e, Outbox& out) {
   const auto kind = wire::classify_session_payload(e.payload);
   if (!kind) return drops_.add(kind.error());
+  // What came this way whole is the best guess about the way back; the first packets will tell.
+  if ((*kind == wire::SessionKind::setup || *kind == wire::SessionKind::ack) && e.path_mtu != wire::kMtuUnknown)
+    coords_.set_path_mtu(e.from, e.path_mtu);
   switch (*kind) {
     case wire::SessionKind::setup: count(sessions_.on_setup(now.mono, e.from, via, e.payload, out)); break;
     case wire::SessionKind::ack: count(sessions_.on_ack(now.mono, e.from, e.payload, out)); break;

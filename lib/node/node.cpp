@@ -116,7 +116,8 @@ Node::Node(NodeOptions o, crypto::Identity identity, Rng& rng, Log& log, Now now
       tree_flow_(identity_, rng, links_, tree_, bloom_, reports_, log, drops_),
       lookup_flow_(identity_, rng, links_, tree_, bloom_, lookups_, coords_, identities_, drops_),
       session_flow_(identity_, sessions_, identities_, routes_, lookup_flow_, reports_, coords_, errors_, log, drops_),
-      probe_flow_(identity_, lookup_limits(config_.node.lookup).attempts, rng, lookup_flow_, routes_, session_flow_, reports_) {
+      probe_flow_(identity_, lookup_limits(config_.node.lookup).attempts, rng, lookup_flow_, routes_, session_flow_, reports_),
+      mtu_flow_(config_.weft.dataplane.mtu_discovery, links_, log, drops_) {
   routes_.set_reports(reports_);
   links_.set_transports(std::move(o.transports));
   rebuild_names(now);
@@ -158,6 +159,7 @@ void Node::on_punt(Now now, Punt&& punt, Outbox& out) {
     return take_link_events(now, out);
   }
   if (auto* p = std::get_if<PuntLinkMessage>(&punt)) return on_link_message(now, *p, out);
+  if (auto* p = std::get_if<PuntMtuProbe>(&punt)) return mtu_flow_.on_probe(*p, out);
   if (auto* p = std::get_if<PuntDatagram>(&punt)) return on_datagram(now, *p, out);
   if (auto* p = std::get_if<PuntNoRoute>(&punt)) return routes_.forward(now.mono, p->link, p->ce, p->message, out);
   if (auto* p = std::get_if<PuntSessionMessage>(&punt)) return reports_.on_session_message(now, *p, out);
@@ -205,9 +207,11 @@ void Node::on_link_message(Now now, const PuntLinkMessage& in, Outbox& out) {
       links_.on_hello(now, in.link, *hello, out);
       return take_link_events(now, out);
     }
+    case wire::LinkMsg::mtu_ack:
+      if (mtu_flow_.on_ack(now, *peer, in.message, out)) reports_.on_link_mtu(now, in.link, out);
+      return;
     case wire::LinkMsg::mtu_probe:
     case wire::LinkMsg::mtu_notice:
-    case wire::LinkMsg::mtu_ack:
     case wire::LinkMsg::envelope: return drops_.add(Drop::unknown_link_message);  // workers keep those
   }
 }
@@ -243,13 +247,21 @@ void Node::take_link_events(Now now, Outbox& out) {
         const auto* id = identities_.peek(down->addr);
         const std::optional<PublicKey> key = id ? std::optional(id->key) : std::nullopt;
         reports_.on_link_down(down->link);
+        mtu_flow_.on_link_down(down->link);
         lookup_flow_.on_link_down(down->addr);
         session_flow_.on_link_down(now, down->addr, out);
         settle(now, tree_flow_.on_link_down(now, down->addr, out), out);
         if (key) peering_.on_down(now, *key, down->why);
       } else if (const auto* re = std::get_if<link::LinkRekeyed>(&event)) {
-        if (const link::Peer* peer = links_.find(re->link)) reports_.on_link_rekeyed(now, *peer);
+        if (const link::Peer* peer = links_.find(re->link)) {
+          reports_.on_link_rekeyed(now, *peer);
+          mtu_flow_.on_path(now, *peer);
+        }
         settle(now, tree_flow_.on_link_rekeyed(now, re->addr, out), out);
+      } else if (const auto* moved = std::get_if<link::LinkMoved>(&event)) {
+        if (const link::Peer* peer = links_.find(moved->link)) mtu_flow_.on_path(now, *peer);
+      } else if (const auto* weft = std::get_if<link::LinkFeatures>(&event)) {
+        if (const link::Peer* peer = links_.find(weft->link)) mtu_flow_.on_features(now, *peer);
       } else if (const auto* ended = std::get_if<link::DialEnded>(&event)) {
         peering_.on_dial_ended(now, ended->key, ended->to, ended->why);
       }
@@ -277,6 +289,7 @@ void Node::on_resolved(Now now, std::uint64_t ticket, const std::vector<Endpoint
 void Node::on_network_change(Now now, Outbox& out) {
   links_.on_network_change(now, out);
   peering_.on_network_change(now);
+  mtu_flow_.on_network_change(now);
   take_link_events(now, out);
 }
 
@@ -287,6 +300,7 @@ void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbo
   if (!started_up_) return;
   const std::uint16_t mtu = links_.smallest_mtu();
   if (mtu != 0) tell_local(mtu, out);
+  mtu_flow_.on_transports(now);
   peering_.on_network_change(now);
 }
 
@@ -295,7 +309,8 @@ void Node::on_transports(Now now, std::vector<link::Transport> transports, Outbo
 std::optional<Instant> Node::deadline() const {
   std::optional<Instant> next;
   for (const auto& d : {links_.deadline(), peering_.deadline(), tree_flow_.deadline(), lookup_flow_.deadline(),
-                        session_flow_.deadline(), reports_.deadline(), routes_.deadline(), probe_flow_.deadline()})
+                        session_flow_.deadline(), reports_.deadline(), routes_.deadline(), probe_flow_.deadline(),
+                        mtu_flow_.deadline()})
     if (d && (!next || *d < *next)) next = d;
   return next;
 }
@@ -311,6 +326,14 @@ void Node::on_deadline(Now now, Outbox& out) {
   reports_.on_deadline(now, out);
   routes_.on_deadline(now.mono, out);
   probe_flow_.on_deadline(now, out);
+  mtu_flow_.on_deadline(now, out);
+}
+
+std::uint16_t Node::interface_mtu() const {
+  std::uint16_t mtu = config_.tun.mtu;
+  for (const auto& [addr, p] : links_.peers())
+    if (p.mtu > wire::kShimOverhead) mtu = std::max<std::uint16_t>(mtu, static_cast<std::uint16_t>(p.mtu - wire::kShimOverhead));
+  return mtu;
 }
 
 void Node::on_tick(Now now, NodeSample s) {

@@ -13,6 +13,7 @@
 #include "names/dns.h"
 #include "names/hosts.h"
 #include "node/flow_probe.h"
+#include "node/flow_mtu.h"
 #include "node/flow_session.h"
 #include "node/flow_tree.h"
 
@@ -96,6 +97,9 @@ class Node {
   const acl::Acl& acl() const { return acl_; }
   const ReportFlow& reports() const { return reports_; }
   const RouteFlow& routes() const { return routes_; }
+  const MtuFlow& mtus() const { return mtu_flow_; }
+  /// Largest IPv6 packet that some link takes whole, and at least what the configuration gives the interface.
+  std::uint16_t interface_mtu() const;
   RouteFlow& routes() { return routes_; }
   const History& history() const { return history_; }
   const DropCounters& drops() const { return drops_; }
@@ -145,6 +149,7 @@ class Node {
   LookupFlow lookup_flow_;
   SessionFlow session_flow_;
   ProbeFlow probe_flow_;
+  MtuFlow mtu_flow_;
   bool draining_ = false;
   bool started_up_ = false;
 };

@@ -27,7 +27,7 @@ struct DropRoute { NodeAddr dest; };
 struct FlushRoutes {};
 /// What the packet path must know of this node's surroundings; sent at start and when a transport or setting changes.
 struct SetLocal {
-  std::uint16_t transport_mtu = 1280;  // smallest of the operational transports
+  std::uint16_t transport_mtu = 1280;  // smallest of the operational transports, as configured: where no more is known
   bool tun = true;                     // false: a pure router; local packets are dropped as no_tun
   std::uint64_t echo_mark = 0;         // echo replies that begin with it answer the core's own probes; 0: none do
 };
@@ -54,6 +54,12 @@ struct SendSession {
   bool with_coords = false;
   Buffer body;
 };
+/// One round of MTU discovery: a padded probe that leaves alone and is not to be fragmented, and its notice behind it.
+struct SendProbe {
+  LinkId link;
+  std::uint32_t id = 0;
+  std::uint16_t size = 0;  // whole link frame, bytes
+};
 /// Metrics reports whose moment-dependent fields are filled in at the seal; skipped when the interval saw nothing.
 struct SendLinkReports { LinkId link; bool sender = false; bool receiver = false; };
 struct SendSessionReports { NodeAddr remote; LinkId via; bool sender = false; bool receiver = false; };
@@ -68,6 +74,6 @@ using Broadcast = std::variant<SetLink, DropLink, SetSession, DropSession, SetRo
 
 using Command = std::variant<SetLink, DropLink, SetSession, DropSession, SetRoute, DropRoute, FlushRoutes, SetLocal,
                              AddLinkRecv, DropLinkRecv, LinkCutover, AddSessionRecv, DropSessionRecv, SessionCutover,
-                             SendLink, SendSession, SendLinkReports, SendSessionReports, InjectTun>;
+                             SendLink, SendSession, SendProbe, SendLinkReports, SendSessionReports, InjectTun>;
 
 }  // namespace weft

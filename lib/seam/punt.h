@@ -34,6 +34,12 @@ struct PuntLinkMessage {
   std::uint64_t counter = 0;
   Buffer message;
 };
+/// A neighbour's notice of an MTU probe: it awaits an answer. `arrived`: the probe's size, 0 when it has not come.
+struct PuntMtuProbe {
+  LinkId link;
+  std::uint32_t id = 0;
+  std::uint16_t arrived = 0;
+};
 /// First authentic frame on a receiving half: its key is proven. K is what the frame carried.
 struct PuntLinkProven {
   LinkId link;
@@ -107,13 +113,13 @@ struct PuntEcho {
   Instant at;
 };
 
-using Punt = std::variant<PuntHandshake, PuntLinkMessage, PuntLinkProven, PuntMoved, PuntDatagram, PuntSessionMessage,
-                          PuntSessionProven, PuntNoRoute, PuntTooBig, PuntTunPacket, PuntCoords, PuntRouteStale, PuntPathMtu,
+using Punt = std::variant<PuntHandshake, PuntLinkMessage, PuntMtuProbe, PuntLinkProven, PuntMoved, PuntDatagram,
+                          PuntSessionMessage, PuntSessionProven, PuntNoRoute, PuntTooBig, PuntTunPacket, PuntCoords, PuntRouteStale, PuntPathMtu,
                           PuntEcho>;
 
 constexpr Lane lane_of(const Punt& p) {
   if (std::holds_alternative<PuntHandshake>(p)) return Lane::handshake;
-  return p.index() <= 6 ? Lane::control : Lane::miss;
+  return p.index() <= 7 ? Lane::control : Lane::miss;
 }
 
 }  // namespace weft

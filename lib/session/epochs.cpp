@@ -19,6 +19,7 @@ void Sessions::install(Instant now, Peer& p, std::unique_ptr<Epoch> e, crypto::H
   if (first) {
     const auto hop = around_.hop_to(now, p.remote, out);
     p.home = hop ? hop->home : WorkerId{};
+    p.path_mtu = hop && hop->direct ? hop->mtu : around_.path_mtu_of(p.remote);
     p.stats = std::make_shared<SessionStats>();
   }
   out.home(p.home, AddSessionRecv{{p.remote, e->id, p.initiator, std::move(keys.recv), {}, p.stats}});

@@ -280,6 +280,40 @@ def reference_monitor_shows_every_tab_of_a_weft_node():
         return os.path.basename(FIPSTOP)
 
 
+@test
+def links_to_the_reference_keep_their_size():
+    """Jumbo links outside, the reference in the middle: what weft nodes find out among themselves does not reach it."""
+    assignment = {"a": "w", "b": "w", "c": "r", "d": "w"}
+    lab = mixed(assignment)
+    for pair in ("ab", "bc", "cd"):
+        lab.wire(*pair, mtu=9000)
+    lab.nodes["c"].env = {"RUST_LOG": "debug"}
+    prime(lab)
+    with lab:
+        start(lab)
+        a, b, c, d = (lab.nodes[x] for x in "abcd")
+        reaches(a, d, 30)
+        reaches(d, a, 30)
+
+        def mtus(node):
+            return sorted(row["weft"]["mtu"] for row in node.ask("show_links")["links"] if "weft" in row)
+        wait_for("a jumbo link between weft nodes", 10, lambda: mtus(a) == [9000 - 28])
+        assert mtus(b) == [1280, 9000 - 28] and mtus(d) == [1280], (mtus(b), mtus(d))
+        notes = []
+        for x, y in ((a, d), (d, a), (a, c), (c, a)):
+            mbit = tcp_mbit(x, y, seconds=1)
+            assert mbit > 5, f"TCP {x.letter}->{y.letter}: {mbit:.1f} Mbit/s"
+            notes.append(f"{x.letter}{y.letter} {mbit:.0f}")
+            assert x.ping(y, count=3, size=1232) == 3, f"1280 bytes {x.letter}->{y.letter}"
+        paths = {s["mmp"]["path_mtu"] for s in a.ask("show_sessions")["sessions"] if "mmp" in s}
+        assert paths == {1280}, paths
+        time.sleep(16)
+        with open(os.path.join(c.dir, "log")) as f:
+            unknown = f.read().count("Unknown link message type")
+        assert unknown <= 8, f"{unknown} messages that the reference does not know, from two neighbours"
+        return f"Mbit/s {', '.join(notes)}; {unknown} unknown messages at its debug log"
+
+
 def missing_keys(theirs, ours, at=""):
     """Keys of the reference's reply that ours lacks; lists by their first element, where both have one."""
     out = []

@@ -75,6 +75,7 @@ class Node:
         self.tun = "weft0" if kind.weft else "fips0"
         self.node_options = {}
         self.sections = {}  # of the configuration: name to members, which go over those written here
+        self.mtu_discovery = True
         self.env = {}
         self.mtu = 1280
         run("ip", "netns", "add", self.ns)
@@ -119,6 +120,8 @@ class Node:
         }
         for name, members in self.sections.items():
             config.setdefault(name, {}).update(members)
+        if not self.mtu_discovery:
+            config.setdefault("weft", {}).setdefault("dataplane", {})["mtu_discovery"] = False
         with open(self.config_path, "w") as f:
             f.write(json.dumps(config, indent=1) + "\n")  # JSON is YAML
         os.chmod(self.config_path, 0o600)

@@ -149,7 +149,7 @@ def full_size_packets_over_a_narrow_middle():
     with new_lab() as lab:
         a, b, c = chain(lab, 3)
         for n in (a, b, c):
-            n.mtu = 1280
+            n.mtu, n.mtu_discovery = 1280, False
         lab.start()
         reaches(a, c)
         # 1280-byte IPv6 packets (1232 of ping payload) over links that carry 1203: as two fragments
@@ -165,6 +165,7 @@ def mtu_step_in_the_path():
         a, b, c = chain(lab, 3)
         a.mtu = c.mtu = 1472
         b.mtu = 1400
+        b.mtu_discovery = False
         lab.start()
         reaches(a, c)
         assert tcp_mbit(a, c, seconds=2) > 20

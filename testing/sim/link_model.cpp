@@ -101,6 +101,13 @@ void Underlay::send(NodeId from_node, const Endpoint& from, const Endpoint& to,
   flush();
 }
 
+void Underlay::send_whole(NodeId from_node, const Endpoint& from, const Endpoint& to, Bytes datagram,
+                          std::uint8_t kind) {
+  const auto it = bound_.find(to);
+  if (it != bound_.end() && datagram.size() > link(from_node, it->second.node).params.whole) return;
+  send(from_node, from, to, std::span(&datagram, 1), kind);
+}
+
 void Underlay::inject(const Endpoint& from, const Endpoint& to, Bytes datagram, Duration delay) {
   deliver_at(net_.now() + delay, from, to, {Buffer(datagram.begin(), datagram.end())});
 }

@@ -44,6 +44,8 @@ Traffic kind_of(const Command& c) {
   return Traffic::other;
 }
 
+bool is_own_message(Bytes message) { return !message.empty() && message[0] >= 0xe0; }
+
 Buffer dns_query_for(std::string_view label) {
   Buffer q;
   Writer w(q);
@@ -243,6 +245,8 @@ void SimNode::carry_out(Outbox& out) {
       give(encrypt_);
       give(decrypt_);
     } else if (auto* home = std::get_if<ToHome>(&effect)) {
+      if (const auto* say = std::get_if<SendLink>(&home->command); say && params_.plain && is_own_message(say->message))
+        continue;
       const std::size_t i = home->home.value % decrypt_.size();
       decrypt_[i].commands.push_back(std::move(home->command));
       wake_soon(decrypt_[i], i);
@@ -376,6 +380,13 @@ SendOutcome SimNode::send(const LinkSend& path, std::span<const Bytes> frames) {
   return {};
 }
 
+void SimNode::send_whole(const LinkSend& path, Bytes frame) {
+  auto& t = traffic_[static_cast<std::size_t>(current_)];
+  ++t.frames;
+  t.bytes += frame.size();
+  underlay_.send_whole(id_, endpoint_, path.to, frame, static_cast<std::uint8_t>(current_));
+}
+
 bool SimNode::write(const offload::VnetHeader&, std::span<const Bytes> pieces) {
   Buffer packet;
   for (const Bytes p : pieces) packet.insert(packet.end(), p.begin(), p.end());
@@ -385,6 +396,10 @@ bool SimNode::write(const offload::VnetHeader&, std::span<const Bytes> pieces) {
 }
 
 bool SimNode::punt(Punt&& p) {
+  if (const auto* m = std::get_if<PuntLinkMessage>(&p); m && is_own_message(m->message)) {
+    ++own_messages_;
+    if (params_.plain) return true;
+  }
   auto& lane = lanes_[static_cast<std::size_t>(lane_of(p))];
   if (lane.size() >= params_.lane) return false;
   lane.push_back(std::move(p));

@@ -24,6 +24,7 @@ struct NodeParams {
   std::size_t lane = 1024;   // punts per lane, bursts between shards
   double missteer = 0;       // sealed frames that the kernel gives to a wrong decrypt shard
   bool ticks = true;         // history rings
+  bool plain = false;        // as a node of the reference: knows no message of weft's own
   int log_level = -1;        // of Level; -1: silent
 };
 
@@ -97,6 +98,8 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
   std::uint64_t core_wakes() const { return core_wakes_; }
   /// Most consecutive deadlines at one moment: a core that spins shows here.
   std::uint64_t most_wakes_at_once() const { return most_wakes_at_once_; }
+  /// Messages of weft's own that came.
+  std::uint64_t own_messages() const { return own_messages_; }
   const std::string& kept_peers() const { return kept_peers_; }
 
  private:
@@ -121,6 +124,7 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
 
   // Sinks
   SendOutcome send(const LinkSend& path, std::span<const Bytes> frames) override;
+  void send_whole(const LinkSend& path, Bytes frame) override;
   bool write(const offload::VnetHeader& vnet, std::span<const Bytes> pieces) override;
   bool punt(Punt&& p) override;
   bool hand_over(WorkerId home, StrayBurst&& burst) override;
@@ -172,6 +176,7 @@ class SimNode final : private WireSink, private TunSink, private PuntSink, priva
   std::uint64_t wakes_at_once_ = 0;
   std::uint64_t most_wakes_at_once_ = 0;
   std::string kept_peers_;
+  std::uint64_t own_messages_ = 0;
 };
 
 }  // namespace weft::sim
