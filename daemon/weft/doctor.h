@@ -55,7 +55,7 @@ struct DoctorFacts {
   std::vector<std::string> config_warnings;
   bool tun_wanted = true;
   std::string tun_name = "weft0";
-  int tun_mtu = 1280;
+  int tun_mtu = 1280;                                 // as weftd set it last; as configured while none runs
   int udp_mtu = 1280;                                 // largest of the instances
   std::uint64_t receive_buffer = 0, send_buffer = 0;  // wanted
   bool dns_wanted = true;

@@ -172,8 +172,7 @@ void check_mtu(const DoctorFacts& f, Sheet& s) {
   bool said = false;
   if (f.tun_wanted && f.interface_exists && f.interface_mtu != f.tun_mtu) {
     said = true;
-    s.warn("mtu",
-           fmt::format("{} has MTU {}, the configuration says {}", f.tun_name, f.interface_mtu, f.tun_mtu),
+    s.warn("mtu", fmt::format("{} has MTU {}, weftd gave it {}", f.tun_name, f.interface_mtu, f.tun_mtu),
            {fmt::format("sudo ip link set {} mtu {}", f.tun_name, f.tun_mtu)});
   }
   for (const auto& u : f.underlay) {

@@ -211,6 +211,8 @@ void look_at_interface(const Addresses& addresses, DoctorFacts& f) {
     const std::string name = word(f.status, "tun_name");
     f.tun_wanted = word(f.status, "tun_state") != "disabled";
     if (f.tun_wanted && name != "-") f.tun_name = name;
+    const int set = f.status.value(Json::json_pointer("/weft/tun_mtu"), 0);
+    if (set > 0) f.tun_mtu = set;  // it follows what links carry
   }
   const io::Fd fd(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq r{};

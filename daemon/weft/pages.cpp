@@ -45,10 +45,9 @@ std::string Page::status(const Json& d) const {
   std::string out = style.paint(linked ? Colour::good : Colour::bad, text(at(w, "headline"))) + "\n\n";
   out += line("npub", text(at(d, "npub")));
   out += line("address", text(at(d, "ipv6_addr")));
-  out += line("interface",
-              fmt::format("{} ({}), MTU {}; packets up to {} bytes pass every link whole",
-                          text(at(d, "tun_name")), text(at(d, "tun_state")), text(at(w, "tun_mtu")),
-                          text(at(d, "effective_ipv6_mtu"))));
+  out += line("interface", fmt::format("{} ({}), MTU {}; packets up to {} bytes pass every link whole",
+                                       text(at(d, "tun_name")), text(at(d, "tun_state")),
+                                       text(at(w, "tun_mtu")), text(at(d, "effective_ipv6_mtu"))));
   out += line("names", at(w, "dns").is_string() ? "*.fips answered on " + text(at(w, "dns"))
                                                 : std::string("no DNS responder"));
   out += line("firewall", reachable_text(w, at(d, "tun_state") == Json("active")));

@@ -24,7 +24,6 @@ constexpr Row kOnce[] = {
     {"node.session_mmp.owd_window_size", "trends are not kept"},
     {"node.native_api", "there is no native datagram API yet"},
     {"node.buffers", "queues have fixed bounds"},
-    {"weft.dataplane.mtu_discovery", "links keep the MTU of their transport for now"},
     {"gateway", "the LAN gateway is not there yet"},
 };
 constexpr Row kOfUdp[] = {

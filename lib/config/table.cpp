@@ -239,7 +239,7 @@ void add_rest(Fields& out, Config& c) {
       "offload", &dp.offload,
       "Let the kernel cut and join packets where it can; off: one by one, for a driver that gets it wrong.");
   p.row("mtu_discovery", &dp.mtu_discovery,
-        "Find out what links to other weft nodes carry beyond transports.*.mtu. No effect yet.");
+        "Find out what links to other weft nodes carry beyond transports.*.mtu.");
   p.row("perf", &dp.perf, "Print timings of the packet stages.");
   Section f(out, "weft.firewall");
   f.row("enabled", &c.weft.firewall.enabled,

@@ -32,10 +32,13 @@ void DecryptShard::Impl::send(Instant now, const SendProbe& c, ShardIo& io) {
   const std::size_t plain = own.size() - wire::kMinLinkFrame;
   wire::write_mtu_probe(MutBytes(own).subspan(frame::kMessageAt, own.size() - wire::kFrameCost), c.id);
   wire::write_link_header(own, {{to.k, false, to.stats->spin.load(std::memory_order_relaxed)},
-                                static_cast<std::uint16_t>(plain), to.their_index, *counter});
+                                static_cast<std::uint16_t>(plain),
+                                to.their_index,
+                                *counter});
   wire::write_link_timestamp(MutBytes(own).subspan(wire::kLinkHeader), wire_ms(to.epoch_start, now));
   std::uint8_t* data = own.data() + wire::kLinkHeader;
-  crypto::AeadJob job{&to.key->key, *counter, Bytes(own).first(wire::kLinkHeader), data, plain, data + plain, false};
+  crypto::AeadJob job{&to.key->key, *counter, Bytes(own).first(wire::kLinkHeader), data, plain,
+                      data + plain, false};
   opts.aead->seal(std::span(&job, 1));
   if (!job.ok) return stats.drops.add(Drop::send_failed);
   to.key->bytes.fetch_add(own.size(), std::memory_order_relaxed);

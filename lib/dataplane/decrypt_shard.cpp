@@ -265,7 +265,8 @@ void DecryptShard::Impl::on_message(Instant now, const Sealed& f, MutBytes messa
 void DecryptShard::Impl::on_mtu_probe(const Sealed& f, Bytes message, ShardIo& io) {
   const auto probe = wire::decode_mtu_probe(message);
   if (!probe) return stats.drops.add(probe.error());
-  if (f.half->home->excused == f.header.counter) punt(PuntMtuProbe{f.half->home->link, probe->id, probe->size}, io);
+  if (f.half->home->excused == f.header.counter)
+    punt(PuntMtuProbe{f.half->home->link, probe->id, probe->size}, io);
 }
 
 /// The replay window knows whether the probe has come. One that has not is no loss: probes are sent to find out what gets

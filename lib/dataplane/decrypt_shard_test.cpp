@@ -410,7 +410,8 @@ struct MtuRound : Pair {
     b.home(SendLinkReports{link_id(b, a), false, true});
     a.dec_io.punts.clear();
     carry(b, a);
-    const auto r = wire::decode_receiver_report(a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
+    const auto r =
+        wire::decode_receiver_report(a.dec_io.first<PuntLinkMessage>().message, wire::ReportForm::link);
     EXPECT_TRUE(r);
     return r.value_or(wire::ReceiverReport{});
   }

@@ -63,7 +63,8 @@ struct LinkHome {
   SentTotals sent;
   std::optional<SessionIndex> current;
   EpochId current_epoch;
-  std::optional<std::uint64_t> excused;  // counter of a probe that was missing: counted, should it come after all
+  std::optional<std::uint64_t>
+      excused;        // counter of a probe that was missing: counted, should it come after all
   Endpoint moved_to;  // last PuntMoved, and when
   Instant moved_at;
   Bucket messages{kMessagesBurst, kMessagesPerSecond};

@@ -124,6 +124,15 @@ InterfaceSetup::~InterfaceSetup() {
 
 std::uint64_t queue_drops(const std::string&) { return 0; }
 
+Result<void, Failure> set_interface_mtu(const std::string& name, std::uint32_t mtu) {
+  const std::string what = "setting the MTU of " + name + " to " + std::to_string(mtu);
+  if (mtu < kMinIp6Mtu) return bad(os_failure(EINVAL, what));
+  const Fd fd = control_socket();
+  const int e = fd ? set_mtu(fd.get(), name, mtu) : errno;
+  if (e != 0) return bad(refused(e, what));
+  return {};
+}
+
 Result<void, Failure> set_interface_up(const std::string& name, bool up) {
   const Fd fd = control_socket();
   const int e = fd ? set_up(fd.get(), name, up) : errno;

@@ -171,7 +171,7 @@ Result<void, Failure> set_interface_mtu(const std::string& name, std::uint32_t m
   const unsigned index = if_nametoindex(name.c_str());
   if (index == 0) return bad(os_failure(ENODEV, what));
   Netlink nl;
-  if (int e = set_mtu(nl, index, mtu); e != 0) return bad(refused(e, what));
+  if (int e = set_number(nl, index, IFLA_MTU, mtu); e != 0) return bad(refused(e, what));
   return {};
 }
 

@@ -120,6 +120,36 @@ TEST_P(UdpFamilies, ABatchGoesToManyDestinations) {
   }
 }
 
+TEST_P(UdpFamilies, WhatMustStayWholeIsRefusedWhereItDoesNotFitAndAllElseIsCut) {
+  WEFT_FRESH_NETNS();
+  ASSERT_TRUE(set_interface_mtu("lo", 1500));
+  for (const bool connected : {false, true}) {
+    auto a = make({.bind = loopback(GetParam()), .fragments = Fragments::allow});
+    auto b = make({.bind = loopback(GetParam())});
+    const auto to = b.local();
+    if (connected) {
+      ASSERT_TRUE(a.connect(to));
+    }
+    const Endpoint* const where = connected ? nullptr : &to;
+    const std::size_t fits = 1500 - (GetParam() ? 48 : 28);
+    RecvBatch batch(8, 65535);
+    const Buffer small(fits, 1), large(fits + 1, 2), longest(65507 - (GetParam() ? 20 : 0), 3);
+    EXPECT_EQ(a.send_whole(where, small).status, SendStatus::ok);
+    EXPECT_EQ(a.send_whole(where, large).status, SendStatus::too_big);
+    const std::array<Bytes, 2> rest{large, longest};
+    for (const Bytes one : rest) EXPECT_EQ(a.send_segments(where, std::span(&one, 1)).status, SendStatus::ok);
+    // Segments that are larger than the device takes: cut as well, and none lost.
+    const auto train = numbered(5, fits + 500, 10);
+    EXPECT_EQ(a.send_segments(where, views(train)).sent, 5U);
+    const auto got = receive(b, 8, batch);
+    ASSERT_EQ(got.size(), 8U);
+    EXPECT_EQ(got[0].data, small);
+    EXPECT_EQ(got[1].data, large);
+    EXPECT_EQ(got[2].data, longest);
+    for (std::size_t i = 0; i < train.size(); ++i) EXPECT_EQ(got[3 + i].data, train[i]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ip, UdpFamilies, testing::Bool(),
                          [](const auto& i) { return i.param ? "v6" : "v4"; });
 

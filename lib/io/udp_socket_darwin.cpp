@@ -22,6 +22,10 @@ void set_buffer_size(int fd, bool receive, int bytes, std::vector<std::string>* 
                       std::to_string(bytes) + " bytes; raise kern.ipc.maxsockbuf");
 }
 
+int set_whole(int fd, bool v6, bool whole) {
+  return set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_DONTFRAG : IP_DONTFRAG, whole ? 1 : 0);
+}
+
 std::string_view bind_remedy(int error) {
   switch (error) {
     case EADDRINUSE:
@@ -46,14 +50,14 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
   const int level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
   UdpSocket s;
   s.family_ = o.bind.family;
+  s.fragments_ = o.fragments;
   s.fd_ = prepared(socket(addr.any.sa_family, SOCK_DGRAM, 0));
   if (!s.fd_) return bad(os_failure(errno, where));
   const int fd = s.fd_.get();
   set_int(fd, SOL_SOCKET, SO_NOSIGPIPE, 1);
   if (o.share_port && set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0) return bad(os_failure(errno, where));
   if (v6 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) return bad(os_failure(errno, where));
-  if (o.fragments != Fragments::allow && set_int(fd, level, v6 ? IPV6_DONTFRAG : IP_DONTFRAG, 1) != 0)
-    return bad(os_failure(errno, where));
+  if (o.fragments != Fragments::allow && set_whole(fd, v6, true) != 0) return bad(os_failure(errno, where));
   set_buffer_size(fd, true, o.receive_buffer_bytes, warnings);
   set_buffer_size(fd, false, o.send_buffer_bytes, warnings);
   if (!o.interface.empty()) {
@@ -73,6 +77,14 @@ Endpoint source_towards(const Endpoint& peer) {
   if (!fd || ::connect(fd.get(), &addr.any, length) != 0) return {};
   socklen_t size = sizeof addr;
   return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
+}
+
+SendResult UdpSocket::send_whole(const Endpoint* to, Bytes data) {
+  const bool v6 = family_ == Endpoint::Family::v6;
+  if (set_whole(fd_.get(), v6, true) != 0) return {SendStatus::other, 0, errno, 0};
+  const auto r = send_singles(to, std::span(&data, 1));
+  set_whole(fd_.get(), v6, fragments_ != Fragments::allow);
+  return r;
 }
 
 // Not told by socket here.

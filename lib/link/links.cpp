@@ -46,7 +46,7 @@ Settings Settings::from(const config::Config& c, std::uint32_t decrypt_workers) 
   s.known_burst = config::established_burst(c);
   s.known_rate = config::established_rate(c);
   s.decrypt_workers = std::max(1U, decrypt_workers);
-  s.features = wire::kWideWindow;
+  s.features = wire::kWideWindow | (c.weft.dataplane.mtu_discovery ? wire::kMtuProbes : 0U);
   return s;
 }
 

@@ -76,10 +76,11 @@ bool MtuFlow::on_ack(Now now, const link::Peer& peer, Bytes message, Outbox& out
   if (effect == pmtu::Search::Effect::unknown) return drops_.add(Drop::unknown_probe), false;
   if (effect == pmtu::Search::Effect::none) return false;
   if (effect == pmtu::Search::Effect::lowered)
-    log_(Level::info, "mtu", "the path to {} no longer carries {} bytes; back to {} and searching", crypto::short_npub_of(peer.key),
-         before, p.search.mtu());
+    log_(Level::info, "mtu", "the path to {} no longer carries {} bytes; back to {} and searching",
+         crypto::short_npub_of(peer.key), before, p.search.mtu());
   else
-    log_(Level::debug, "mtu", "the link with {} carries {} bytes", crypto::short_npub_of(peer.key), p.search.mtu());
+    log_(Level::debug, "mtu", "the link with {} carries {} bytes", crypto::short_npub_of(peer.key),
+         p.search.mtu());
   links_.set_mtu(peer.link, p.search.mtu(), out);
   return true;
 }

@@ -4,6 +4,13 @@
 #include "wire/session_frame.h"
 
 namespace weft {
+namespace {
+
+/// Least size that a handshake's envelope is believed: anybody could make a new session crawl with less, and a path that is
+/// really narrower says so by MtuExceeded.
+constexpr std::uint16_t kLeastGuess = 1280;
+
+}  // namespace
 
 SessionFlow::SessionFlow(const crypto::Identity& self, session::Sessions& sessions, names::IdentityCache& identities,
                          RouteFlow& routes, LookupFlow& lookups, ReportFlow& reports, CoordCache& coords,
@@ -48,7 +55,8 @@ void SessionFlow::on_datagram(Now now, const NodeAddr& via, const wire::Envelope
   const auto kind = wire::classify_session_payload(e.payload);
   if (!kind) return drops_.add(kind.error());
   // What came this way whole is the best guess about the way back; the first packets will tell.
-  if ((*kind == wire::SessionKind::setup || *kind == wire::SessionKind::ack) && e.path_mtu != wire::kMtuUnknown)
+  if ((*kind == wire::SessionKind::setup || *kind == wire::SessionKind::ack) && e.path_mtu != wire::kMtuUnknown &&
+      e.path_mtu >= kLeastGuess)
     coords_.set_path_mtu(e.from, e.path_mtu);
   switch (*kind) {
     case wire::SessionKind::setup: count(sessions_.on_setup(now.mono, e.from, via, e.payload, out)); break;

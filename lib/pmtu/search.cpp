@@ -7,17 +7,17 @@ namespace {
 
 /// UDP payloads of networks that there are: 1500 less IPv4 or IPv6 and UDP headers, the same behind PPPoE and tunnels,
 /// jumbo frames of 9000 and 9216, loopback.
-constexpr std::array<std::uint16_t, 13> kUsual{1280, 1352, 1392, 1400, 1432,  1452,  1472,
+constexpr std::array<std::uint16_t, 13> kUsual{1280, 1352, 1392, 1400, 1432,  1452, 1472,
                                                1492, 8952, 8972, 9188, 16384, kMost};
 
-constexpr std::uint8_t kRefusals = 3;        // MAX_PROBES of RFC 8899
-constexpr std::uint8_t kRefusalsLossy = 6;   // where answers get lost, probes do so without being too large
-constexpr std::uint8_t kMostSilences = 12;   // then nobody is there to say anything
-constexpr Duration kRaiseEvery = 600s;       // PMTU_RAISE_TIMER
+constexpr std::uint8_t kRefusals = 3;       // MAX_PROBES of RFC 8899
+constexpr std::uint8_t kRefusalsLossy = 6;  // where answers get lost, probes do so without being too large
+constexpr std::uint8_t kMostSilences = 12;  // then nobody is there to say anything
+constexpr Duration kRaiseEvery = 600s;      // PMTU_RAISE_TIMER
 constexpr Duration kAfterSilence = 60s;
-constexpr Duration kConfirmEvery = 2s;       // while traffic flows
-constexpr Duration kIdleLook = 8s;           // at most, while none does
-constexpr Duration kSpacing = 50ms;          // losses closer together than this may have one cause
+constexpr Duration kConfirmEvery = 2s;  // while traffic flows
+constexpr Duration kIdleLook = 8s;      // at most, while none does
+constexpr Duration kSpacing = 50ms;     // losses closer together than this may have one cause
 constexpr Duration kConfirmSpacing = 300ms;
 constexpr Duration kFirstPatience = 1s;
 constexpr Duration kLongestPatience = 4s;
@@ -29,10 +29,14 @@ constexpr std::uint32_t grain(std::uint16_t size) { return std::max<std::uint32_
 
 std::string_view name_of(State s) {
   switch (s) {
-    case State::off: return "off";
-    case State::searching: return "searching";
-    case State::settled: return "settled";
-    case State::suspicious: return "suspicious";
+    case State::off:
+      return "off";
+    case State::searching:
+      return "searching";
+    case State::settled:
+      return "settled";
+    case State::suspicious:
+      return "suspicious";
   }
   return "";
 }
@@ -91,7 +95,8 @@ void Search::await_traffic(Instant now, Duration wait) {
 }
 
 Duration Search::patience() const {
-  const Duration once = srtt_ == Duration{} ? kFirstPatience : std::clamp<Duration>(4 * srtt_ + 100ms, 250ms, 3s);
+  const Duration once =
+      srtt_ == Duration{} ? kFirstPatience : std::clamp<Duration>(4 * srtt_ + 100ms, 250ms, 3s);
   return std::min<Duration>(once * (1 << std::min<int>(silences_, 3)), kLongestPatience);
 }
 

@@ -25,7 +25,7 @@ namespace weft::pmtu {
 constexpr std::uint16_t kMost = 65507;
 
 enum class State : std::uint8_t {
-  off,        // the far side does not answer probes: the configured size holds
+  off,  // the far side does not answer probes: the configured size holds
   searching,
   settled,
   suspicious  // a confirmation failed; being asked again

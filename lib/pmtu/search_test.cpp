@@ -223,7 +223,8 @@ TEST(Search, LateForeignAndImpossibleAnswersAreTold) {
   EXPECT_EQ(r.search.on_ack(r.now, round->id + 8, round->size), Search::Effect::unknown);
   EXPECT_EQ(r.search.on_ack(r.now, round->id, 9000), Search::Effect::unknown) << "not what was sent";
   EXPECT_EQ(r.search.on_ack(r.now, round->id, 0), Search::Effect::none);
-  EXPECT_EQ(r.search.on_ack(r.now, round->id, round->size), Search::Effect::raised) << "the probe came after its notice";
+  EXPECT_EQ(r.search.on_ack(r.now, round->id, round->size), Search::Effect::raised)
+      << "the probe came after its notice";
   EXPECT_EQ(r.search.on_ack(r.now, round->id, round->size), Search::Effect::none) << "twice";
 }
 

@@ -64,6 +64,7 @@ View Sessions::view_of(const Peer& p) const {
   v.is_draining = p.previous != nullptr;
   v.rekey_in_progress = p.question || !p.answers.empty() || p.pending;
   v.warmup_remaining = p.stats->warmup.load(std::memory_order_relaxed);
+  v.path_mtu = p.path_mtu;
   v.home = p.home;
   v.stats = p.stats;
   return v;

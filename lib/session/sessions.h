@@ -59,6 +59,7 @@ struct View {
   bool rekey_in_progress = false;
   std::uint32_t warmup_remaining = 0;
   unsigned resend_count = 0;
+  std::uint16_t path_mtu = 65535;  // as the workers know it; 65535: unknown
   WorkerId home;
   std::shared_ptr<SessionStats> stats;  // null before established
 };

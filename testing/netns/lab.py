@@ -121,7 +121,8 @@ class Node:
         for name, members in self.sections.items():
             config.setdefault(name, {}).update(members)
         if not self.mtu_discovery:
-            config.setdefault("weft", {}).setdefault("dataplane", {})["mtu_discovery"] = False
+            # A weft section alone would switch the firewall on.
+            config.setdefault("weft", {"firewall": {"enabled": False}}).setdefault("dataplane", {})["mtu_discovery"] = False
         with open(self.config_path, "w") as f:
             f.write(json.dumps(config, indent=1) + "\n")  # JSON is YAML
         os.chmod(self.config_path, 0o600)

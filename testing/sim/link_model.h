@@ -26,7 +26,7 @@ struct LinkParams {
   Duration reorder_by = 20ms;
   std::uint64_t bits_per_second = 0;     // 0: no limit
   std::size_t queue_bytes = 256 * 1024;  // with a rate: what waits beyond is lost
-  std::size_t mtu = 65507;  // UDP payload, in fragments if need be; larger datagrams vanish without a word
+  std::size_t mtu = 65507;   // UDP payload, in fragments if need be; larger datagrams vanish without a word
   std::size_t whole = 1472;  // UDP payload that goes in one piece; larger ones that must not be cut vanish
   bool up = true;
 };
@@ -78,7 +78,8 @@ class Underlay {
   void send(NodeId from_node, const Endpoint& from, const Endpoint& to, std::span<const Bytes> datagrams,
             std::uint8_t kind = 0);
   /// Not to be fragmented.
-  void send_whole(NodeId from_node, const Endpoint& from, const Endpoint& to, Bytes datagram, std::uint8_t kind = 0);
+  void send_whole(NodeId from_node, const Endpoint& from, const Endpoint& to, Bytes datagram,
+                  std::uint8_t kind = 0);
   /// From an address that nobody has.
   void inject(const Endpoint& from, const Endpoint& to, Bytes datagram, Duration delay = {});
 

@@ -245,7 +245,8 @@ void SimNode::carry_out(Outbox& out) {
       give(encrypt_);
       give(decrypt_);
     } else if (auto* home = std::get_if<ToHome>(&effect)) {
-      if (const auto* say = std::get_if<SendLink>(&home->command); say && params_.plain && is_own_message(say->message))
+      if (const auto* say = std::get_if<SendLink>(&home->command);
+          say && params_.plain && is_own_message(say->message))
         continue;
       const std::size_t i = home->home.value % decrypt_.size();
       decrypt_[i].commands.push_back(std::move(home->command));
