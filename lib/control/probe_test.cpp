@@ -106,7 +106,7 @@ TEST_F(Probing, AFollowedProbeTellsEachStageAndTriesAFullPacket) {
   const Json& r = lines.back()["data"]["report"];
   EXPECT_EQ(lines.back()["data"]["state"], "done");
   EXPECT_EQ(r["overall"], "ok") << r["weft"].dump(1);
-  EXPECT_EQ(r["weft"]["largest_passed"], 1203);
+  EXPECT_EQ(r["weft"]["largest_passed"], 65507 - 77) << "this wire carries whatever UDP can";
   EXPECT_EQ(r["weft"]["walk"]["links_back"], 1);
   EXPECT_TRUE(r["weft"]["rtt_by_echo"].get<bool>());
   EXPECT_EQ(pair.a->packets_in, 0U) << "answers to probes are the core's, and reach no program";

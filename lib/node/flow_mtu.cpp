@@ -76,7 +76,7 @@ bool MtuFlow::on_ack(Now now, const link::Peer& peer, Bytes message, Outbox& out
   if (effect == pmtu::Search::Effect::unknown) return drops_.add(Drop::unknown_probe), false;
   if (effect == pmtu::Search::Effect::none) return false;
   if (effect == pmtu::Search::Effect::lowered)
-    log_(Level::info, "mtu", "the path to {} no longer carries {} bytes; back to {} and searching",
+    log_(Level::info, "mtu", "the path to {} no longer carries {} bytes; {} from now on",
          crypto::short_npub_of(peer.key), before, p.search.mtu());
   else
     log_(Level::debug, "mtu", "the link with {} carries {} bytes", crypto::short_npub_of(peer.key),

@@ -19,6 +19,7 @@ constexpr Duration kConfirmEvery = 2s;  // while traffic flows
 constexpr Duration kIdleLook = 8s;      // at most, while none does
 constexpr Duration kSpacing = 50ms;     // losses closer together than this may have one cause
 constexpr Duration kConfirmSpacing = 300ms;
+constexpr Duration kLongestHold = 1s;
 constexpr Duration kFirstPatience = 1s;
 constexpr Duration kLongestPatience = 4s;
 
@@ -148,47 +149,46 @@ Search::Effect Search::on_ack(Instant now, std::uint32_t id, std::uint16_t arriv
     srtt_ = srtt_ == Duration{} ? std::max<Duration>(rtt, 1us) : srtt_ + (rtt - srtt_) / 8;
     s.answered = true;
   }
-  if (arrived != 0) return passed(now, arrived);
-  return open_ == id ? failed(now) : Effect::none;
+  const auto before = mtu();
+  if (arrived != 0) passed(now, arrived);
+  else if (open_ == id) failed(now);
+  if (held_ && (state_ == State::settled || mtu_ >= held_->size || now - held_->since >= kLongestHold))
+    held_.reset();
+  if (mtu() == before) return Effect::none;
+  return mtu() > before ? Effect::raised : Effect::lowered;
 }
 
-Search::Effect Search::passed(Instant now, std::uint16_t size) {
+void Search::passed(Instant now, std::uint16_t size) {
   if (size >= too_large_) too_large_ = std::uint32_t{most_} + 1;  // a late answer: it was not too large
   if (size > mtu_) {
     mtu_ = size;
-    look_up(now);
-    return Effect::raised;
+    return look_up(now);
   }
-  if (size < mtu_ || !confirming()) return Effect::none;
+  if (size < mtu_ || !confirming()) return;
   state_ = State::settled;
-  if (larger_next_) {
-    look_up(now);
-    return Effect::none;
-  }
+  if (larger_next_) return look_up(now);
   candidate_ = 0;
   open_.reset();
   await_traffic(now, kConfirmEvery);
-  return Effect::none;
 }
 
-Search::Effect Search::failed(Instant now) {
+void Search::failed(Instant now) {
   open_.reset();
   ++refusals_;
   if (refusals_ < (silences_ > 0 ? kRefusalsLossy : kRefusals)) {
     if (confirming()) state_ = State::suspicious;
     due_ = now + std::max(srtt_, confirming() ? kConfirmSpacing : kSpacing);
-    return Effect::none;
+    return;
   }
   if (!confirming()) {
     too_large_ = candidate_;
-    look_up(now);
-    return Effect::none;
+    return look_up(now);
   }
   ++black_holes_;
   too_large_ = std::uint32_t{mtu_} + 1;  // asked again on the way up, should it have been bad luck
+  if (!held_) held_ = Held{mtu_, now};
   mtu_ = base_;
   look_up(now);
-  return Effect::lowered;
 }
 
 }  // namespace weft::pmtu

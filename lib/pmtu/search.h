@@ -56,7 +56,9 @@ class Search {
   /// unknown: no round of ours, or long ago.
   Effect on_ack(Instant now, std::uint32_t id, std::uint16_t arrived);
 
-  std::uint16_t mtu() const { return mtu_; }
+  /// After a black hole the size before it, until what is left is found, a second at most: who is told of every size on
+  /// the way up would forget sizes that fit all the time.
+  std::uint16_t mtu() const { return held_ ? held_->size : mtu_; }
   State state() const { return state_; }
   std::uint64_t rounds() const { return rounds_; }
   std::uint64_t black_holes() const { return black_holes_; }
@@ -67,12 +69,16 @@ class Search {
     Instant at;
     bool answered = false;
   };
+  struct Held {
+    std::uint16_t size;
+    Instant since;
+  };
   static constexpr std::size_t kRemembered = 8;
 
   std::optional<std::uint16_t> next_size() const;
   Round send(Instant now);
-  Effect passed(Instant now, std::uint16_t size);
-  Effect failed(Instant now);
+  void passed(Instant now, std::uint16_t size);
+  void failed(Instant now);
   void ask_for(std::uint16_t size, Instant now);
   void look_up(Instant now);
   void settle(Instant now, Duration again);
@@ -84,7 +90,8 @@ class Search {
 
   std::uint16_t base_;
   std::uint16_t most_;
-  std::uint16_t mtu_;
+  std::uint16_t mtu_;  // known to pass
+  std::optional<Held> held_;
   std::uint32_t too_large_;  // smallest size known to fail; most_ + 1: none
   State state_ = State::off;
   std::optional<Instant> due_;

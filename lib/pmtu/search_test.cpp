@@ -148,11 +148,10 @@ TEST(Search, ABlackHoleIsFoundWithinSecondsWhileTrafficFlows) {
   r.run(20s, 1'000'000);
   ASSERT_EQ(r.search.mtu(), 8972);
   r.mtu = 1472;
-  r.run(3500ms, 1'000'000);
+  r.run(4s, 1'000'000);
   EXPECT_EQ(r.lowered, 1);
   EXPECT_EQ(r.search.black_holes(), 1U);
-  r.run(1s, 1'000'000);
-  EXPECT_EQ(r.search.mtu(), 1472);
+  EXPECT_EQ(r.search.mtu(), 1472) << "in one step";
 }
 
 TEST(Search, TrafficThatBeginsAfterAPauseFindsTheBlackHoleToo) {

@@ -158,7 +158,7 @@ TEST(Mtu, ANarrowMiddleIsWhatTheEndsSeeAndWhatTheyForgetWhenItGrows) {
   EXPECT_EQ(mtu(w, 0, 1), 8972);
   EXPECT_EQ(mtu(w, 1, 2), 1452);
   const auto limit = [&] { return w[0].node().reports().session(w[3].addr())->limit.current(); };
-  Flow& flow = w.flow(0, 3, 100ms, 150s, 1375);
+  Flow& flow = w.flow(0, 3, 100ms, 84s, 1375);
   w.run_for(5s);
   EXPECT_EQ(limit(), 1452);
   both_carry(w, 1, 2, 8972);

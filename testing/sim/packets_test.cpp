@@ -11,6 +11,7 @@ WorldParams narrow_middle() {
   p.adjust = [](NodeId i, NodeParams& n) {
     if (i == 1 || i == 2) n.mtu = 1280;
   };
+  p.configure = [](NodeId, config::Config& c) { c.weft.dataplane.mtu_discovery = false; };  // probes would be swallowed
   return p;
 }
 
