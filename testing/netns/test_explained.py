@@ -262,8 +262,10 @@ def doctor_finds_what_is_broken_while_it_runs():
         lab.know_everybody()
         lab.start()
         reaches(a, b)
+        mtu = 1395
+        for n in (a, b):
+            wait_for("the interface to follow its link", 10, lambda: n.ask("show_status")["weft"]["tun_mtu"] == mtu)
         well(a, "firewall")
-        mtu = wait_for("the interface to follow its link", 10, lambda: a.ask("show_status")["weft"]["tun_mtu"] == 1395 and 1395)
         well(a, "firewall")
         a.sh("ip", "link", "set", "weft0", "mtu", "1300")
         finds(a, "mtu", "warn", "MTU 1300", f"ip link set weft0 mtu {mtu}")
