@@ -1,9 +1,12 @@
 #include "weft/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <iostream>
+#include <span>
 
+#include "config/complaint.h"
 #include "io/rng_os.h"
 #include "weft/client.h"
 #include "weft/config_reference.h"
@@ -258,6 +261,28 @@ class Commands {
   const Shared shared_;
 };
 
+/// The first word that should be a command and is none, as a sentence; empty when every word is in its place.
+std::string no_such_command(const CLI::App& app, std::span<char* const> words) {
+  const CLI::App* at = &app;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "-s" || word == "--socket") ++i;
+    if (word.starts_with('-')) continue;
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty()) return {};
+    std::vector<std::string> names;
+    for (const CLI::App* c : commands) names.push_back(c->get_name());
+    const auto known = std::find(names.begin(), names.end(), word);
+    if (known == names.end()) {
+      const std::string meant = config::nearest_of(word, names);
+      return fmt::format("{} has no command \"{}\"{}", at->get_name(), clean(word),
+                         meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
+    }
+    at = commands[static_cast<std::size_t>(known - names.begin())];
+  }
+  return {};
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
@@ -268,6 +293,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0)
+      if (const auto said = no_such_command(app, {argv, static_cast<std::size_t>(argc)}); !said.empty()) {
+        fmt::print(stderr, "weft: {}\n{} --help lists them all.\n", said, app.get_name());
+        return kMisuse;
+      }
     return app.exit(e) == 0 ? kDone : kMisuse;
   } catch (const std::exception& e) {
     return fail(e.what());
