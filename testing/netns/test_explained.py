@@ -43,6 +43,13 @@ def has(p, *words, code=None):
         assert p.returncode == code, f"exit {p.returncode}:\n{p.stdout}"
 
 
+def interfaces_follow(*nodes):
+    """Links over veth pairs of 1500 bytes have found out what they carry, and so have the interfaces: their MTU."""
+    for n in nodes:
+        wait_for(f"the interface of {n.letter} to follow its links", 10, lambda: n.ask("show_status")["weft"]["tun_mtu"] == 1395)
+    return 1395
+
+
 def stages(node, target):
     """Verdict and reason of each stage."""
     p = weft(node, "--json", "probe", target)
@@ -56,7 +63,8 @@ def probe_and_trace_over_three():
         a, b, c = chain(lab, 3)
         lab.start()
         reaches(a, c)
-        has(weft(a, "probe", "node-c"), "claimed", "node-b", "next hop node-b", "1203 bytes", "reachable", code=0)
+        interfaces_follow(a, b, c)
+        has(weft(a, "probe", "node-c"), "claimed", "node-b", "next hop node-b", "1395 bytes", "reachable", code=0)
         has(weft(a, "probe", "node-b"), "it is a neighbour", "reachable", code=0)
         has(weft(a, "probe", lab.addr("c")), "reachable", code=0)
         trace = weft(a, "trace", "node-c")
@@ -110,6 +118,8 @@ def answered(node):
 def probe_finds_the_largest_packet():
     with new_lab() as lab:
         a, b, c = chain(lab, 3)
+        for n in (a, b, c):
+            n.mtu_discovery = False  # which would find out, and mend it, while the probe looks
         lab.start()
         reaches(a, c)
         c.sh("nft", "add table inet t; add chain inet t i { type filter hook input priority 0; }; "
@@ -208,9 +218,10 @@ def doctor_finds_nothing_where_all_is_well():
             a.sections["dns"] = {"enabled": True, "port": 53}
             lab.start()
             wait_for("link", 10, lambda: a.linked_to("b"))
+            interfaces_follow(a, lab.node("b"))
             code, checks = well(a, "firewall")
             said = {c["check"]: c["text"] for c in checks}
-            assert "reachable" in said["port"] and "1203 bytes" in said["packet"], said
+            assert "reachable" in said["port"] and "1395 bytes" in said["packet"], said
             assert "programs get the answers" in said["names"], said
             # Without the resolver's help: weftd answers, nobody asks it.
             with open(f"/etc/netns/{a.ns}/resolv.conf", "w") as f:
@@ -262,10 +273,7 @@ def doctor_finds_what_is_broken_while_it_runs():
         lab.know_everybody()
         lab.start()
         reaches(a, b)
-        mtu = 1395
-        for n in (a, b):
-            wait_for("the interface to follow its link", 10, lambda: n.ask("show_status")["weft"]["tun_mtu"] == mtu)
-        well(a, "firewall")
+        mtu = interfaces_follow(a, b)
         well(a, "firewall")
         a.sh("ip", "link", "set", "weft0", "mtu", "1300")
         finds(a, "mtu", "warn", "MTU 1300", f"ip link set weft0 mtu {mtu}")
