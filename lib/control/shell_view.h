@@ -28,8 +28,8 @@ struct ShardTotals {
   std::uint64_t ce_forwarded = 0, ce_received = 0, congestion_detected = 0;
   std::array<std::uint64_t, kDropCount> drops{};
   std::array<std::uint64_t, Histogram::kSlots> burst_in{}, run_out{};
-  std::uint64_t fragmented = 0, mss_clamped = 0, queue_marked = 0, queue_dropped = 0, too_big_sent = 0, unreachable_sent = 0, hairpinned = 0,
-                strays = 0;
+  std::uint64_t fragmented = 0, mss_clamped = 0, queue_marked = 0, queue_dropped = 0, too_big_sent = 0,
+                unreachable_sent = 0, hairpinned = 0, strays = 0;
   struct StageTotal {
     std::uint64_t runs = 0, items = 0, ns = 0;
   };

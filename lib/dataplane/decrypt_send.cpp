@@ -29,21 +29,11 @@ void DecryptShard::Impl::send(Instant now, const SendProbe& c, ShardIo& io) {
   const auto counter = to.key->reserve(1);
   if (!counter) return stats.drops.add(Drop::counter_exhausted);
   own.resize(c.size);
-  const std::size_t plain = own.size() - wire::kMinLinkFrame;
   wire::write_mtu_probe(MutBytes(own).subspan(frame::kMessageAt, own.size() - wire::kFrameCost), c.id);
-  wire::write_link_header(own, {{to.k, false, to.stats->spin.load(std::memory_order_relaxed)},
-                                static_cast<std::uint16_t>(plain),
-                                to.their_index,
-                                *counter});
-  wire::write_link_timestamp(MutBytes(own).subspan(wire::kLinkHeader), wire_ms(to.epoch_start, now));
-  std::uint8_t* data = own.data() + wire::kLinkHeader;
-  crypto::AeadJob job{&to.key->key, *counter, Bytes(own).first(wire::kLinkHeader), data, plain,
-                      data + plain, false};
+  auto job = frame::link_job(frame::LinkHead(to, now), own, *counter, false);
   opts.aead->seal(std::span(&job, 1));
   if (!job.ok) return stats.drops.add(Drop::send_failed);
-  to.key->bytes.fetch_add(own.size(), std::memory_order_relaxed);
-  to.stats->frames_sent.add(1);
-  to.stats->bytes_sent.add(own.size());
+  frame::count_sent(to, 1, own.size());
   io.wire.send_whole(to, own);
   Buffer notice;
   wire::encode_mtu_notice(notice, {c.id, c.size, *counter});

@@ -1,5 +1,6 @@
 #include "dataplane/egress.h"
 
+#include "dataplane/frame.h"
 #include "wire/link_frame.h"
 
 namespace weft {
@@ -62,27 +63,17 @@ void Egress::prepare(Instant now, LinkEntry& link, ShardStats& stats) {
         stats.forwarding.drop_send_error.add(message_bytes(frames_[at].bytes));
     return;
   }
-  const std::uint32_t timestamp = wire_ms(to.epoch_start, now);
-  const bool spin = to.stats->spin.load(std::memory_order_relaxed);
+  const frame::LinkHead head(to, now);
   const std::size_t begin = jobs_.size();
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < n; ++i, at = frames_[at].next) {
     const Frame& f = frames_[at];
-    const std::size_t plain = f.bytes.size() - wire::kMinLinkFrame;
-    const std::uint64_t counter = *first + i;
-    wire::write_link_header(f.bytes,
-                            {{to.k, f.ce, spin}, static_cast<std::uint16_t>(plain), to.their_index, counter});
-    wire::write_link_timestamp(f.bytes.subspan(wire::kLinkHeader), timestamp);
-    std::uint8_t* data = f.bytes.data() + wire::kLinkHeader;
-    jobs_.push_back(
-        {&to.key->key, counter, f.bytes.first(wire::kLinkHeader), data, plain, data + plain, false});
+    jobs_.push_back(frame::link_job(head, f.bytes, *first + i, f.ce));
     sealed_.push_back(at);
     bytes += f.bytes.size();
   }
   shares_.push_back({&link, begin, jobs_.size()});
-  to.key->bytes.fetch_add(bytes, std::memory_order_relaxed);
-  to.stats->frames_sent.add(n);
-  to.stats->bytes_sent.add(bytes);
+  frame::count_sent(to, n, bytes);
 }
 
 void Egress::flush(Instant now, crypto::Aead& aead, WireSink& wire, ShardStats& stats,

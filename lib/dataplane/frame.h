@@ -85,4 +85,32 @@ inline crypto::AeadJob seal_job(const Unsealed& u, const SendKey& key, std::uint
   return {&key.key, counter, Bytes(header, wire::kSessionHeader), plain, size, plain + size, false};
 }
 
+/// What all frames have in common that leave over a link at one moment.
+struct LinkHead {
+  const LinkSend& to;
+  std::uint32_t timestamp = 0;
+  bool spin = false;
+
+  LinkHead(const LinkSend& link, Instant now)
+      : to(link),
+        timestamp(wire_ms(link.epoch_start, now)),
+        spin(link.stats->spin.load(std::memory_order_relaxed)) {}
+};
+
+/// Writes the header and the timestamp of a whole frame, and says how to seal it.
+inline crypto::AeadJob link_job(const LinkHead& head, MutBytes frame, std::uint64_t counter, bool ce) {
+  const std::size_t plain = frame.size() - wire::kMinLinkFrame;
+  wire::write_link_header(
+      frame, {{head.to.k, ce, head.spin}, static_cast<std::uint16_t>(plain), head.to.their_index, counter});
+  wire::write_link_timestamp(frame.subspan(wire::kLinkHeader), head.timestamp);
+  std::uint8_t* data = frame.data() + wire::kLinkHeader;
+  return {&head.to.key->key, counter, frame.first(wire::kLinkHeader), data, plain, data + plain, false};
+}
+
+inline void count_sent(const LinkSend& to, std::uint64_t frames, std::uint64_t bytes) {
+  to.key->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  to.stats->frames_sent.add(frames);
+  to.stats->bytes_sent.add(bytes);
+}
+
 }  // namespace weft::frame

@@ -89,6 +89,13 @@ Endpoint UdpSocket::local() const {
   return getsockname(fd_.get(), &addr.any, &length) == 0 ? from_sockaddr(addr) : Endpoint{};
 }
 
+SendResult UdpSocket::send_whole(const Endpoint* to, Bytes data) {
+  if (set_fragments(Fragments::probe) != 0) return {SendStatus::other, 0, errno, 0};
+  const auto r = send_singles(to, std::span(&data, 1));
+  set_fragments(fragments_);
+  return r;
+}
+
 SendResult UdpSocket::send_to(const Endpoint& to, Bytes data) {
   const Datagram one{to, data};
   return send_batch(std::span<const Datagram>(&one, 1));

@@ -164,6 +164,8 @@ class UdpSocket {
  private:
   UdpSocket() = default;
   void note_drops(std::uint32_t counter);
+  /// 0, or -1 with errno.
+  int set_fragments(Fragments f);
   SendResult send_run(const Endpoint* to, std::span<const Bytes> run);
   SendResult send_singles(const Endpoint* to, std::span<const Bytes> datagrams);
 

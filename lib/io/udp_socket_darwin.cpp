@@ -22,10 +22,6 @@ void set_buffer_size(int fd, bool receive, int bytes, std::vector<std::string>* 
                       std::to_string(bytes) + " bytes; raise kern.ipc.maxsockbuf");
 }
 
-int set_whole(int fd, bool v6, bool whole) {
-  return set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_DONTFRAG : IP_DONTFRAG, whole ? 1 : 0);
-}
-
 std::string_view bind_remedy(int error) {
   switch (error) {
     case EADDRINUSE:
@@ -57,7 +53,8 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
   set_int(fd, SOL_SOCKET, SO_NOSIGPIPE, 1);
   if (o.share_port && set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0) return bad(os_failure(errno, where));
   if (v6 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) return bad(os_failure(errno, where));
-  if (o.fragments != Fragments::allow && set_whole(fd, v6, true) != 0) return bad(os_failure(errno, where));
+  if (o.fragments != Fragments::allow && s.set_fragments(o.fragments) != 0)
+    return bad(os_failure(errno, where));
   set_buffer_size(fd, true, o.receive_buffer_bytes, warnings);
   set_buffer_size(fd, false, o.send_buffer_bytes, warnings);
   if (!o.interface.empty()) {
@@ -79,12 +76,10 @@ Endpoint source_towards(const Endpoint& peer) {
   return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
 }
 
-SendResult UdpSocket::send_whole(const Endpoint* to, Bytes data) {
+int UdpSocket::set_fragments(Fragments f) {
   const bool v6 = family_ == Endpoint::Family::v6;
-  if (set_whole(fd_.get(), v6, true) != 0) return {SendStatus::other, 0, errno, 0};
-  const auto r = send_singles(to, std::span(&data, 1));
-  set_whole(fd_.get(), v6, fragments_ != Fragments::allow);
-  return r;
+  return set_int(fd_.get(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_DONTFRAG : IP_DONTFRAG,
+                 f == Fragments::allow ? 0 : 1);
 }
 
 // Not told by socket here.

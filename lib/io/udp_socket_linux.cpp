@@ -44,13 +44,11 @@ std::string_view bind_remedy(int error) {
   }
 }
 
-int set_fragments(int fd, bool v6, Fragments f) {
-  const int value = f == Fragments::never   ? IP_PMTUDISC_DO
-                    : f == Fragments::probe ? IP_PMTUDISC_PROBE
-                                            : IP_PMTUDISC_DONT;
-  // The numbers are the same for IPv6.
-  return v6 ? set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, value)
-            : set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, value);
+std::optional<std::array<std::uint32_t, SK_MEMINFO_VARS>> memory_of(int fd) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return std::nullopt;
+  return info;
 }
 
 }  // namespace
@@ -72,7 +70,7 @@ Result<UdpSocket, Failure> UdpSocket::open(const UdpOptions& o, std::vector<std:
   const int fd = s.fd_.get();
   if (o.share_port && set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0) return bad(os_failure(errno, where));
   if (v6 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) return bad(os_failure(errno, where));
-  if (set_fragments(fd, v6, o.fragments) != 0) return bad(os_failure(errno, where));
+  if (s.set_fragments(o.fragments) != 0) return bad(os_failure(errno, where));
   set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 0);
   set_int(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
   set_buffer_size(fd, true, o.receive_buffer_bytes, warnings);
@@ -100,26 +98,23 @@ Endpoint source_towards(const Endpoint& peer) {
   return getsockname(fd.get(), &addr.any, &size) == 0 ? from_sockaddr(addr) : Endpoint{};
 }
 
-SendResult UdpSocket::send_whole(const Endpoint* to, Bytes data) {
-  const bool v6 = family_ == Endpoint::Family::v6;
-  if (set_fragments(fd_.get(), v6, Fragments::probe) != 0) return {SendStatus::other, 0, errno, 0};
-  const auto r = send_singles(to, std::span(&data, 1));
-  set_fragments(fd_.get(), v6, fragments_);
-  return r;
+int UdpSocket::set_fragments(Fragments f) {
+  const int value = f == Fragments::never   ? IP_PMTUDISC_DO
+                    : f == Fragments::probe ? IP_PMTUDISC_PROBE
+                                            : IP_PMTUDISC_DONT;
+  // The numbers are the same for IPv6.
+  return family_ == Endpoint::Family::v6 ? set_int(fd_.get(), IPPROTO_IPV6, IPV6_MTU_DISCOVER, value)
+                                         : set_int(fd_.get(), IPPROTO_IP, IP_MTU_DISCOVER, value);
 }
 
 std::uint64_t UdpSocket::kernel_drops_now() {
-  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
-  socklen_t size = sizeof info;
-  if (getsockopt(fd_.get(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) == 0)
-    note_drops(info[SK_MEMINFO_DROPS]);
+  if (const auto info = memory_of(fd_.get())) note_drops((*info)[SK_MEMINFO_DROPS]);
   return drops_;
 }
 
 std::size_t UdpSocket::queued_bytes() const {
-  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
-  socklen_t size = sizeof info;
-  return getsockopt(fd_.get(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) == 0 ? info[SK_MEMINFO_RMEM_ALLOC] : 0;
+  const auto info = memory_of(fd_.get());
+  return info ? (*info)[SK_MEMINFO_RMEM_ALLOC] : 0;
 }
 
 void UdpSocket::note_drops(std::uint32_t counter) {

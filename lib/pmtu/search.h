@@ -5,8 +5,8 @@
 ///          next one; on_ack() takes its answer. Late answers count for the size that they are about.
 /// Finds    upwards through sizes that networks have, then by halves; settles where the next size fails three times (six
 ///          while answers get lost). Looks again after ten minutes.
-/// Loses    while traffic flows the size in use is confirmed every two seconds. Where it fails and notices pass, the link
-///          falls back to its base and searches anew: a black hole is found within about four seconds.
+/// Loses    while traffic flows the size in use is confirmed every two seconds. Where it fails and notices pass, the
+///          search begins anew from the base, and mtu() changes once: a black hole is found within about four seconds.
 /// Errors   none: an answer to no round of ours is ignored and said so.
 /// Time     `now` never decreases. Thread one owner. Cost: O(1), no allocation.
 /// Source   RFC 8899 sections 4.3, 5; docs/protocol.md section 10.

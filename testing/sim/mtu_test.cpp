@@ -9,6 +9,18 @@ std::uint16_t mtu(World& w, NodeId a, NodeId b) { return peer(w, a, b).mtu; }
 void both_carry(World& w, NodeId a, NodeId b, std::size_t whole) {
   w.underlay().set_both(a, b, [&](LinkParams& p) { p.whole = whole; });
 }
+void network_changes(World& w, std::initializer_list<NodeId> at) {
+  for (const NodeId i : at) w[i].act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
+}
+/// Both have found out that the line between them carries jumbo frames.
+void settle_on_jumbo(World& w) {
+  w.underlay().set_defaults([](LinkParams& p) { p.whole = 8972; });
+  w.start();
+  expect_converges(w, 5s);
+  expect_reach(w, {{0, 1}, {1, 0}}, 5s);
+  w.run_for(10s);
+  ASSERT_EQ(mtu(w, 0, 1), 8972);
+}
 /// Neither end thinks that the link loses anything.
 void expect_spotless(World& w, NodeId a, NodeId b) {
   for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
@@ -73,8 +85,7 @@ TEST(Mtu, AThirdOfAllDatagramsMayBeLost) {
   w.underlay().set_both(0, 1, [](LinkParams& p) { p.whole = 8972; });
   w.run_for(1s);
   w.underlay().set_both(0, 1, [](LinkParams& p) { p.loss = 0.3; });
-  for (const NodeId i : {0u, 1u})
-    w[i].act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
+  network_changes(w, {0, 1});
   w.run_for(120s);
   EXPECT_EQ(mtu(w, 0, 1), 8972);
   EXPECT_EQ(mtu(w, 1, 0), 8972);
@@ -89,7 +100,7 @@ TEST(Mtu, APathThatGrowsIsUsedWhenTheNetworkSaysSoOrAfterTenMinutes) {
   both_carry(w, 0, 1, 8972);
   w.run_for(30s);
   EXPECT_EQ(mtu(w, 0, 1), 1472) << "nobody can know";
-  w[0].act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
+  network_changes(w, {0});
   w.run_for(10s);
   EXPECT_EQ(mtu(w, 0, 1), 8972);
   EXPECT_EQ(mtu(w, 1, 0), 1472) << "the other end was told nothing";
@@ -106,12 +117,7 @@ TEST(Mtu, APathThatGrowsIsUsedWhenTheNetworkSaysSoOrAfterTenMinutes) {
 
 TEST(Mtu, APathThatShrinksGoesOnInFragmentsAndIsNoticedWithinSeconds) {
   World w(line(2), world(54));
-  w.underlay().set_defaults([](LinkParams& p) { p.whole = 8972; });
-  w.start();
-  expect_converges(w, 5s);
-  expect_reach(w, {{0, 1}, {1, 0}}, 5s);
-  w.run_for(10s);
-  ASSERT_EQ(mtu(w, 0, 1), 8972);
+  ASSERT_NO_FATAL_FAILURE(settle_on_jumbo(w));
   Flow& flow = w.flow(0, 1, 20ms, 20s, 1395);
   w.run_for(5s);
   both_carry(w, 0, 1, 1472);
@@ -125,22 +131,16 @@ TEST(Mtu, APathThatShrinksGoesOnInFragmentsAndIsNoticedWithinSeconds) {
 
 TEST(Mtu, ABlackHoleSwallowsFullFramesForSecondsOnly) {
   World w(line(2), world(55));
-  w.underlay().set_defaults([](LinkParams& p) { p.whole = 8972; });
-  w.start();
-  expect_converges(w, 5s);
-  expect_reach(w, {{0, 1}, {1, 0}}, 5s);
-  w.run_for(10s);
-  ASSERT_EQ(mtu(w, 0, 1), 8972);
+  ASSERT_NO_FATAL_FAILURE(settle_on_jumbo(w));
   // Fragments do not pass either: 8000 bytes are gone until the sender hears packet-too-big and sends 1395.
   w.underlay().set_both(0, 1, [](LinkParams& p) { p.mtu = p.whole = 1472; });
   const Instant begin = w.net().now();
-  Flow& flow = w.flow(0, 1, 20ms, 15s, 8000);
+  w.flow(0, 1, 20ms, 15s, 8000);
   EXPECT_TRUE(w.run_until([&] { return w.probes().too_big_at(0).has_value(); }, 10s));
   EXPECT_LT(w.net().now() - begin, 5s);
   w.run_for(5s);
   EXPECT_EQ(mtu(w, 0, 1), 1472);
   EXPECT_EQ(w[0].node().mtus().search(peer(w, 0, 1).link)->black_holes(), 1u);
-  (void)flow;
   Flow& fits = w.flow(0, 1, 20ms, 3s, 1395);
   w.run_for(4s);
   EXPECT_EQ(fits.lost(w.probes()), 0u);
@@ -162,8 +162,7 @@ TEST(Mtu, ANarrowMiddleIsWhatTheEndsSeeAndWhatTheyForgetWhenItGrows) {
   w.run_for(5s);
   EXPECT_EQ(limit(), 1452);
   both_carry(w, 1, 2, 8972);
-  for (const NodeId i : {1u, 2u})
-    w[i].act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
+  network_changes(w, {1, 2});
   w.run_for(60s);
   EXPECT_EQ(limit(), 8972);
   w.underlay().set_both(1, 2, [](LinkParams& p) { p.whole = 1452; });
@@ -198,16 +197,17 @@ TEST(Mtu, ALossyLinkIsJudgedByItsLossesAloneAndNoParentFlaps) {
   w.start();
   expect_converges(w, 5s);
   w.run_for(30s);
-  std::uint64_t switches = 0;
-  for (NodeId i = 0; i < 3; ++i) switches += w[i].node().parent_switches();
+  const auto parent_switches = [&] {
+    std::uint64_t n = 0;
+    for (NodeId i = 0; i < 3; ++i) n += w[i].node().parent_switches();
+    return n;
+  };
+  const auto switches = parent_switches();
   for (int round = 0; round < 20; ++round) {
-    for (NodeId i = 0; i < 3; ++i)
-      w[i].act([](Node& n, Now now, Outbox& out) { n.on_network_change(now, out); });
+    network_changes(w, {0, 1, 2});
     w.run_for(5s);
   }
-  std::uint64_t after = 0;
-  for (NodeId i = 0; i < 3; ++i) after += w[i].node().parent_switches();
-  EXPECT_EQ(after, switches);
+  EXPECT_EQ(parent_switches(), switches);
   for (const auto& [a, b] : {Pair{0, 1}, Pair{1, 2}, Pair{0, 2}}) expect_spotless(w, a, b);
 }
 
